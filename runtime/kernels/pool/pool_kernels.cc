@@ -246,8 +246,11 @@ bool IsChannelsLastF32(const TensorView& t, int spatial) {
          t.sizes[1] > 1 && !t.is_contiguous();
 }
 
-// Sums of the windows of channels-last images in double, one vector of channels at a time. Scratch
-// memory: sums of the channels for each thread.
+// The largest window that is summed in float.
+constexpr int64_t kFloatWindow = 256;
+
+// Averages of the windows of channels-last images, one vector of channels at a time; large windows
+// in double. Scratch memory: sums of the channels for each thread.
 absl::Status AvgPoolChannelsLast(const KernelContext& context, const Geometry& g,
                                  const PoolDivisor& divisor, const TensorView& in,
                                  const TensorView& out) {
@@ -257,6 +260,7 @@ absl::Status AvgPoolChannelsLast(const KernelContext& context, const Geometry& g
       ScratchArray<double>(context, CheckedInt(channels) * context.num_threads()));
   const int64_t rows = out.sizes[0] * g.out[0] * g.out[1];
   const int64_t units = WorkOf(2 * g.out[2] * channels, g);
+  const bool small = WorkOf(1, g) <= kFloatWindow;
   RunRanges(
       context, rows, 1, static_cast<double>(rows) * static_cast<double>(units),
       [&](int part, int64_t first, int64_t last) {
@@ -269,6 +273,21 @@ absl::Status AvgPoolChannelsLast(const KernelContext& context, const Geometry& g
           const Window depth = WindowOf(g, 0, z), height = WindowOf(g, 1, y);
           for (int64_t x = 0; x < g.out[2]; ++x) {
             const Window width = WindowOf(g, 2, x);
+            const int64_t count = CountOf(divisor, depth, height, width);
+            float* const to = out.as<float>() + (r * g.out[2] + x) * channels;
+            const WindowPixels pixels = {.planes = depth.inside(),
+                                         .rows = height.inside(),
+                                         .columns = width.inside(),
+                                         .channels = channels,
+                                         .plane_step = g.size[1] * g.size[2] * channels,
+                                         .row_step = g.size[2] * channels};
+            if (small) {
+              const int64_t first_pixel =
+                  (depth.first * g.size[1] + height.first) * g.size[2] + width.first;
+              AverageWindow(image + first_pixel * channels, pixels, 1 / static_cast<float>(count),
+                            to);
+              continue;
+            }
             bool any = false;
             for (int64_t d = depth.first; d < depth.last; ++d) {
               for (int64_t h = height.first; h < height.last && width.first < width.last; ++h) {
@@ -278,9 +297,7 @@ absl::Status AvgPoolChannelsLast(const KernelContext& context, const Geometry& g
               }
             }
             if (!any) std::fill_n(mine, channels, 0.0);
-            const int64_t count = CountOf(divisor, depth, height, width);
-            ScaleSums(mine, 1 / static_cast<double>(count), channels,
-                      out.as<float>() + (r * g.out[2] + x) * channels);
+            ScaleSums(mine, 1 / static_cast<double>(count), channels, to);
           }
         }
       });
