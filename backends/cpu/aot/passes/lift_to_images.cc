@@ -34,6 +34,7 @@ enum class Kind : uint8_t {
   kAvgPool,
   kMean,
   kPermute,
+  kSplit,
   kTranspose,
   kSqueeze,
   kUnsqueeze,
@@ -50,8 +51,10 @@ constexpr Row kRows[] = {
     {"aten.constant_pad_nd.default", Kind::kPad},
     {"aten.convolution.default", Kind::kConvolution},
     {"aten.mean.dim", Kind::kMean},
+    {"aten.native_group_norm.default", Kind::kNorm},
     {"aten.permute_copy.default", Kind::kPermute},
     {"aten.slice_copy.Tensor", Kind::kAlongDim},
+    {"aten.split_with_sizes_copy.default", Kind::kSplit},
     {"aten.squeeze_copy.dim", Kind::kSqueeze},
     {"aten.transpose_copy.int", Kind::kTranspose},
     {"aten.unsqueeze_copy.default", Kind::kUnsqueeze},
@@ -150,8 +153,8 @@ class Lifting : NodeLowering {
   }
 
   // Declares the result of `id` as images and squeezes them for its users.
-  void Squeeze(NodeId id) {
-    const ValueId result = graph_.ResultOf(id);
+  void Squeeze(NodeId id) { Squeeze(id, graph_.ResultOf(id)); }
+  void Squeeze(NodeId id, ValueId result) {
     const TensorMeta type = graph_.MetaOf(result);
     editor_.SetType(result, UnsqueezedMeta(type, 2));
     const NodeId next = graph_.next(id);
@@ -164,8 +167,9 @@ class Lifting : NodeLowering {
 
   bool Lift(NodeId id) {
     const Node& node = graph_.node(id);
-    if (node.outputs.empty() || node.outputs[0].values.size() != 1) return false;
     const Row* row = table_.Find(node.target);
+    if (row != nullptr && row->kind == Kind::kSplit) return LiftSplit(id);
+    if (node.outputs.empty() || node.outputs[0].values.size() != 1) return false;
     const TensorMeta* result = Tensor(graph_.ResultOf(id));
     if (result == nullptr) return false;
     if (row == nullptr) return result->rank() == 3 && LiftPointwise(id);
@@ -179,6 +183,7 @@ class Lifting : NodeLowering {
         return LiftSwap(id);
       case Kind::kUnsqueeze:
         return Cancel(id);
+      case Kind::kSplit:
       case Kind::kSqueeze:
         return false;
       case Kind::kCat:
@@ -217,6 +222,16 @@ class Lifting : NodeLowering {
     if (!dim.has_value() || *dim < -3 || *dim > 2) return std::nullopt;
     const int64_t positive = *dim < 0 ? *dim + 3 : *dim;
     return Argument(positive == 2 ? int64_t{3} : positive);
+  }
+
+  bool LiftSplit(NodeId id) {
+    const std::optional<ValueId> images = SqueezedImages(graph_.node(id).operand());
+    const std::optional<Argument> dim = ImageDim(graph_.node(id).argument("dim"));
+    if (!images.has_value() || !dim.has_value()) return false;
+    editor_.SetArgument(id, 0, Argument(*images));
+    SetArgument(id, "dim", *dim);
+    for (ValueId part : graph_.node(id).results()) Squeeze(id, part);
+    return true;
   }
 
   bool LiftPointwise(NodeId id) {

@@ -104,6 +104,29 @@ TEST(LiftToImages, MeansOverRows) {
       return (%m user_output) } })");
 }
 
+TEST(LiftToImages, SplitsAndGroupNormsKeepImages) {
+  ExpectLift(R"(program edge {
+    constants { state "w": f32[8,4,3] }
+    graph(%w: f32[8,4,3] parameter "w", %x: f32[2,4,9] user_input) {
+      %y: f32[2,8,7] = edge.aten.convolution.default(%x, %w, none, [1], [0], [1], false, [0], 1)
+      %n: f32[2,8,7], %u: f32[2,2], %v: f32[2,2] =
+          edge.aten.native_group_norm.default(%y, none, none, 2, 8, 7, 2, 0.1)
+      [%a: f32[2,5,7], %b: f32[2,3,7]] = edge.aten.split_with_sizes_copy.default(%n, [5,3], 1)
+      return (%a user_output, %b user_output) } })",
+             R"(program edge {
+    constants { state "w": f32[8,4,3] }
+    graph(%w: f32[8,4,3] parameter "w", %x: f32[2,4,9] user_input) {
+      %images: f32[2,4,1,9] = edge.aten.unsqueeze_copy.default(%x, 2)
+      %images_1: f32[8,4,1,3] = edge.aten.unsqueeze_copy.default(%w, 2)
+      %y: f32[2,8,1,7] = edge.aten.convolution.default(%images, %images_1, none, [1,1], [0,0], [1,1], false, [0,0], 1)
+      %n: f32[2,8,1,7], %u: f32[2,2], %v: f32[2,2] =
+          edge.aten.native_group_norm.default(%y, none, none, 2, 8, 7, 2, 0.1)
+      [%a: f32[2,5,1,7], %b: f32[2,3,1,7]] = edge.aten.split_with_sizes_copy.default(%n, [5,3], 1)
+      %squeezed_3: f32[2,3,7] = edge.aten.squeeze_copy.dim(%b, 2)
+      %squeezed_2: f32[2,5,7] = edge.aten.squeeze_copy.dim(%a, 2)
+      return (%squeezed_2 user_output, %squeezed_3 user_output) } })");
+}
+
 TEST(LiftToImages, LeavesComputedWeightsAndOtherOperators) {
   ExpectLeft(R"(program edge {
     graph(%w: f32[8,4,3] user_input, %x: f32[2,4,9] user_input) {
