@@ -64,6 +64,51 @@ TEST(SimplifyCopies, RemovesInversePermutations) {
       return (%c user_output) } })");
 }
 
+TEST(SimplifyCopies, PermutesImagesInsteadOfRows) {
+  ExpectSimplified(R"(program edge {
+    ranges { s0: [1,9] }
+    graph(%n: symint(s0) user_input, %x: f32[s0,12,5] user_input, %y: f32[s0,5,3,4] user_input) {
+      %a: f32[s0,5,12] = edge.aten.permute_copy.default(%x, [0,2,1])
+      %b: f32[s0,5,3,4] = edge.aten.view_copy.default(%a, [%n,5,3,4])
+      %c: f32[s0,5,12] = edge.aten.view_copy.default(%y, [%n,5,12])
+      %d: f32[s0,12,5] = edge.aten.permute_copy.default(%c, [0,2,1])
+      return (%b user_output, %d user_output) } })",
+                   R"(program edge {
+    ranges { s0: [1,9] }
+    graph(%n: symint(s0) user_input, %x: f32[s0,12,5] user_input, %y: f32[s0,5,3,4] user_input) {
+      %a_1: f32[s0,3,4,5] = edge.aten.view_copy.default(%x, [%n,3,4,5])
+      %b: f32[s0,5,3,4] = edge.aten.permute_copy.default(%a_1, [0,3,1,2])
+      %d_1: f32[s0,3,4,5] = edge.aten.permute_copy.default(%y, [0,2,3,1])
+      %d: f32[s0,12,5] = edge.aten.view_copy.default(%d_1, [%n,12,5])
+      return (%b user_output, %d user_output) } })");
+}
+
+TEST(SimplifyCopies, KeepsReshapesThatMixDimensions) {
+  FusedHandles handles;
+  exir::ExpectUnchanged(R"(program edge {
+    graph(%x: f32[2,12,5] user_input) {
+      %a: f32[2,5,12] = edge.aten.permute_copy.default(%x, [0,2,1])
+      %b: f32[2,3,20] = edge.aten.view_copy.default(%a, [2,3,20])
+      %c: f32[3,2,20] = edge.aten.permute_copy.default(%b, [1,0,2])
+      return (%c user_output) } })",
+                        SimplifyCopies(handles).run, CpuPassTestOps());
+}
+
+TEST(RemoveCopies, RemovesReshapesBackToTheSource) {
+  FusedHandles handles;
+  exir::ExpectRewrite(R"(program edge {
+    graph(%x: f32[6,4] user_input) {
+      %a: f32[1,6,4] = edge.aten.view_copy.default(%x, [1,6,4])
+      %b: f32[6,4] = edge.aten.view_copy.default(%a, [6,4])
+      %c: f32[6,4] = edge.aten.abs.default(%b)
+      return (%c user_output) } })",
+                      RemoveCopies(handles).run, R"(program edge {
+    graph(%x: f32[6,4] user_input) {
+      %c: f32[6,4] = edge.aten.abs.default(%x)
+      return (%c user_output) } })",
+                      CpuPassTestOps());
+}
+
 TEST(RemoveCopies, DoesNotMergePermutationsAndReshapes) {
   FusedHandles handles;
   exir::ExpectUnchanged(R"(program edge {
