@@ -11,6 +11,7 @@
 #include "backends/cpu/aot/passes/lower_batch_norm.h"
 #include "backends/cpu/aot/passes/lower_conv2d.h"
 #include "backends/cpu/aot/passes/lower_embedding.h"
+#include "backends/cpu/aot/passes/lower_instance_norm.h"
 #include "backends/cpu/aot/passes/lower_linear.h"
 #include "backends/cpu/aot/passes/lower_lookup.h"
 #include "backends/cpu/aot/passes/lower_max_pool2d.h"
@@ -33,8 +34,9 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
   const exir::Pass lower_linear = LowerLinear(handles, &diagnostics, &tables);
   const exir::Pass lower_conv2d = LowerConv2d(&diagnostics, precision == Precision::kWinograd);
   return {
-      exir::MergeBatchNorm(),
       RemoveCopies(handles),
+      exir::MergeBatchNorm(),
+      LowerInstanceNorm(),
       SimplifyQuantization(handles),
       LiftToImages(),
       narrow_products,
