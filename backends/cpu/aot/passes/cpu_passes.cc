@@ -19,6 +19,7 @@
 #include "backends/cpu/aot/passes/narrow_products.h"
 #include "backends/cpu/aot/passes/simplify_copies.h"
 #include "backends/cpu/aot/passes/simplify_quantization.h"
+#include "backends/cpu/aot/passes/split_products.h"
 #include "backends/cpu/aot/passes/widen_products.h"
 #include "exir/passes/merge_batch_norm.h"
 #include "exir/passes/propagate_constants.h"
@@ -63,6 +64,7 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
       // Folds sums of constant masks.
       exir::PropagateConstants(),
       SimplifyCopies(handles),
+      SplitProducts(handles),
       LowerQuantizedAdd(handles),
       LowerMaxPool2d(),
       FuseEpilogues(handles),

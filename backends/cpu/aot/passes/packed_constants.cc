@@ -326,6 +326,18 @@ absl::StatusOr<exir::ValueId> PackedConstants::Floats(const ConstantView& after,
   return Insert<float>(after, suffix, std::move(key), Storage::Own(std::move(bytes)), sizes);
 }
 
+absl::StatusOr<exir::ValueId> PackedConstants::Part(const ConstantView& vector, int64_t first,
+                                                    int64_t count) {
+  const std::optional<ConstantTensor> tensor = vector.ToTensor();
+  ABSL_CHECK(tensor.has_value() && tensor->dtype() == DType::kFloat32);
+  std::string key = absl::StrCat("part ", first, " ", count, " ", vector.root.index());
+  if (const auto it = made_.find(key); it != made_.end()) return it->second;
+  ABSL_ASSIGN_OR_RETURN(Storage elements, tensor->Dense());
+  elements.bytes = elements.bytes.subspan(static_cast<size_t>(first) * sizeof(float),
+                                          static_cast<size_t>(count) * sizeof(float));
+  return Insert<float>(vector, "part", std::move(key), std::move(elements));
+}
+
 absl::StatusOr<exir::ValueId> PackedConstants::GroupFloats(const ConstantView& weight,
                                                            std::string_view suffix, int64_t group,
                                                            absl::Span<const float> floats) {

@@ -1,0 +1,15 @@
+#ifndef BELAY_BACKENDS_CPU_AOT_DELEGATE_COST_H_
+#define BELAY_BACKENDS_CPU_AOT_DELEGATE_COST_H_
+
+#include "exir/ir/lowered_backend_module.h"
+#include "runtime/schema/program.pb.h"
+
+namespace belay::cpu {
+
+// Returns the memory and the instructions of the compiled program of a delegate, which has one
+// method. Generic are the kernel calls of operators that are not belay_cpu.*. O(instructions).
+exir::DelegateCost CostOf(const schema::Program& program);
+
+}  // namespace belay::cpu
+
+#endif  // BELAY_BACKENDS_CPU_AOT_DELEGATE_COST_H_
