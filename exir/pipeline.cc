@@ -120,6 +120,25 @@ uint64_t ConstantBytes(const ExportedProgram& program) {
   return bytes;
 }
 
+// Adds the cost of one delegate to that of several.
+void AddCost(const DelegateCost& cost, DelegateCost& sum) {
+  sum.memory_bytes += cost.memory_bytes;
+  sum.kernel_calls += cost.kernel_calls;
+  for (const DelegateCost::GenericKernel& kernel : cost.generic) {
+    const auto same =
+        absl::c_find_if(sum.generic, [&](const auto& k) { return k.op == kernel.op; });
+    if (same == sum.generic.end()) {
+      sum.generic.push_back(kernel);
+    } else {
+      same->calls += kernel.calls;
+      same->bytes += kernel.bytes;
+    }
+  }
+  absl::c_sort(sum.generic, [](const auto& a, const auto& b) {
+    return std::tie(b.bytes, a.op) < std::tie(a.bytes, b.op);
+  });
+}
+
 bool IsDelegateCall(const Node& node, const OpRegistry& ops) {
   return node.target == ops.CallDelegate();
 }
@@ -179,6 +198,7 @@ void ReportDelegation(const std::string& method, const ExportedProgram& program,
              .node = node.name,
              .lines = absl::StrSplit(absl::StripSuffix(lowered.delegate_info, "\n"), '\n')});
       }
+      AddCost(lowered.cost, entry->cost);
       ++entry->delegate_calls;
       entry->flops += FlopsOf(lowered.original);
       for (const Graph& inner : lowered.original.graphs) entry->nodes += inner.num_nodes();

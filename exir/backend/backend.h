@@ -23,6 +23,7 @@ struct PreprocessResult {
   DebugHandleMap debug_handle_map = {};
   NamedDataOutput named_data = {};
   std::string delegate_info = {};  // opaque, for reports; never serialized
+  DelegateCost cost = {};
 };
 
 // One partition, as passed to a backend. The backend owns the program; it is independent of the

@@ -31,6 +31,7 @@ std::shared_ptr<const LoweredBackendModule> MakeModule(std::string_view backend_
   module->named_data = std::move(result.named_data);
   module->debug_handle_map = std::move(result.debug_handle_map);
   module->delegate_info = std::move(result.delegate_info);
+  module->cost = std::move(result.cost);
   return module;
 }
 

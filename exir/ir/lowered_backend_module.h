@@ -50,6 +50,21 @@ struct NamedDataOutput {
   bool empty() const { return program_data.empty() && external_data.empty(); }
 };
 
+// Cost of one call of a delegate, for reports; never serialized. Zero if the backend does not report
+// it.
+struct DelegateCost {
+  // Calls of kernels that are not the backend's own, of one operator. They often take most of the
+  // time.
+  struct GenericKernel {
+    std::string op;  // "aten.cat.default"
+    size_t calls = 0;
+    double bytes = 0;  // of tensor arguments and results, at their largest sizes
+  };
+  uint64_t memory_bytes = 0;  // working memory, at the largest sizes
+  size_t kernel_calls = 0;
+  std::vector<GenericKernel> generic = {};  // sorted by bytes, the most first, then by op
+};
+
 struct LoweredBackendModule {
   LoweredBackendModule(std::string backend_id, ExportedProgram original)
       : backend_id(std::move(backend_id)), original(std::move(original)) {}
@@ -63,6 +78,7 @@ struct LoweredBackendModule {
     copy.named_data = named_data;
     copy.debug_handle_map = debug_handle_map;
     copy.delegate_info = delegate_info;
+    copy.cost = cost;
     return copy;
   }
 
@@ -74,6 +90,7 @@ struct LoweredBackendModule {
   NamedDataOutput named_data;
   DebugHandleMap debug_handle_map;
   std::string delegate_info;  // the backend's diagnostics for reports; never serialized
+  DelegateCost cost;
 };
 
 }  // namespace belay::exir

@@ -66,10 +66,18 @@ TEST_F(LowerPageTest, MatchesReport) {
         flops[backend] += node.value("flops", 0.0);
       }
     }
+    uint64_t delegate_bytes = 0;
     for (const json& row : report["delegation"]) {
       EXPECT_EQ(nodes[row["backend"]], row["nodes"]) << row;
       EXPECT_EQ(flops[row["backend"]], row["flops"]) << row;
+      EXPECT_EQ(row["memory_bytes"] != 0, row["backend"] == "cpu") << row;
+      EXPECT_EQ(row["generic_kernels"].empty(), row["backend"] != "cpu") << row;
+      size_t calls = 0;
+      for (const json& kernel : row["generic_kernels"]) calls += kernel["calls"].get<size_t>();
+      EXPECT_LE(calls, row["kernel_calls"].get<size_t>()) << row;
+      delegate_bytes += row["memory_bytes"].get<uint64_t>();
     }
+    EXPECT_EQ(report["memory"][0]["delegate_bytes"], delegate_bytes);
     // Constants by owner.
     std::map<std::string, uint64_t> bytes;
     for (const json& constant : method["constants"]) {
@@ -95,6 +103,15 @@ TEST_F(LowerPageTest, MatchesReport) {
                 method["memory"]["arena_bytes"].get<uint64_t>());
     }
   }
+}
+
+TEST_F(LowerPageTest, SummaryHasGenericKernelsAndMemoryOfDelegates) {
+  LowerOptions options = {.input = kMobileNet, .backends = {"cpu"}};
+  options.output = Path("p.belay");
+  const Outcome outcome = Capture([&] { return Lower(options); });
+  EXPECT_EQ(outcome.status, kDone) << outcome.errors;
+  EXPECT_THAT(outcome.output, HasSubstr(" in delegates\n"));
+  EXPECT_THAT(outcome.output, HasSubstr("\n  generic kernels in cpu: "));
 }
 
 TEST_F(LowerPageTest, IsDeterministicExceptTimes) {

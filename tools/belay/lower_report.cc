@@ -42,6 +42,47 @@ void PrintDelegation(const exir::PipelineReport& report, const std::string& meth
   }
 }
 
+// Prints for each backend which of its kernel calls are generic, and how much memory they access.
+void PrintGenericKernels(const exir::PipelineReport& report, const std::string& method,
+                         std::ostream& out) {
+  constexpr size_t kOperators = 3;
+  for (const exir::DelegationReport& d : report.delegation) {
+    if (d.method != method || d.cost.generic.empty()) continue;
+    size_t calls = 0;
+    double bytes = 0;
+    for (const auto& kernel : d.cost.generic) {
+      calls += kernel.calls;
+      bytes += kernel.bytes;
+    }
+    out << "  generic kernels in " << OneLine(d.backend_id) << ": " << calls << " of "
+        << d.cost.kernel_calls << (d.cost.kernel_calls == 1 ? " call, " : " calls, ")
+        << WithUnit(bytes, "B") << " read and written (";
+    for (size_t i = 0; i < std::min(kOperators, d.cost.generic.size()); ++i) {
+      const auto& kernel = d.cost.generic[i];
+      out << (i == 0 ? "" : ", ") << kernel.calls << " " << kernel.op << " "
+          << WithUnit(kernel.bytes, "B");
+    }
+    out << (d.cost.generic.size() > kOperators ? ", …)\n" : ")\n");
+  }
+}
+
+// Returns the working memory of the method's delegates, where their backends say.
+uint64_t DelegateMemory(const exir::PipelineReport& report, const std::string& method) {
+  uint64_t bytes = 0;
+  for (const exir::DelegationReport& d : report.delegation) {
+    if (d.method == method) bytes += d.cost.memory_bytes;
+  }
+  return bytes;
+}
+
+json GenericKernelsJson(const exir::DelegateCost& cost) {
+  json kernels = json::array();
+  for (const auto& kernel : cost.generic) {
+    kernels.push_back({{"op", kernel.op}, {"calls", kernel.calls}, {"bytes", kernel.bytes}});
+  }
+  return kernels;
+}
+
 // Prints the most frequent reasons why nodes of the method were not delegated, with the source of
 // the first such nodes. Prints nothing without partitioners.
 void PrintRefusals(const exir::PipelineReport& report, const std::string& method,
@@ -133,6 +174,7 @@ json LowerReportJson(const exir::PipelineReport& report, uint64_t file_bytes) {
                              {"unshared_lower_bound_bytes", m.memory.written_lower_bound},
                              {"elided_instructions", m.memory.elided_instructions},
                              {"reordered", m.memory.reordered},
+                             {"delegate_bytes", DelegateMemory(report, m.method)},
                              {"state_bytes", m.state_bytes}});
   }
   out["delegation"] = json::array();
@@ -142,7 +184,10 @@ json LowerReportJson(const exir::PipelineReport& report, uint64_t file_bytes) {
                                  {"delegate_calls", d.delegate_calls},
                                  {"nodes", d.nodes},
                                  {"flops", d.flops},
-                                 {"constant_bytes", d.constant_bytes}});
+                                 {"constant_bytes", d.constant_bytes},
+                                 {"memory_bytes", d.cost.memory_bytes},
+                                 {"kernel_calls", d.cost.kernel_calls},
+                                 {"generic_kernels", GenericKernelsJson(d.cost)}});
   }
   out["state"] = json::array();
   for (const auto& s : report.state) {
@@ -193,8 +238,13 @@ void WriteLowerReport(const exir::PipelineReport& report, uint64_t file_bytes,
         << WithUnit(static_cast<double>(m.memory.arena_bytes), "B")
         << " for activations (peak live size "
         << WithUnit(static_cast<double>(m.memory.lower_bound), "B") << "), "
-        << WithUnit(static_cast<double>(m.state_bytes), "B") << " of state\n";
+        << WithUnit(static_cast<double>(m.state_bytes), "B") << " of state";
+    if (const uint64_t bytes = DelegateMemory(report, m.method); bytes != 0) {
+      out << ", " << WithUnit(static_cast<double>(bytes), "B") << " in delegates";
+    }
+    out << "\n";
     PrintDelegation(report, m.method, out);
+    PrintGenericKernels(report, m.method, out);
     PrintRefusals(report, m.method, out);
   }
   if (report.memory.size() > 1) WriteState(report, out);

@@ -1,6 +1,7 @@
 #include "tools/profile/code_map.h"
 
 #include <algorithm>
+#include <string_view>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,16 @@
 
 namespace belay::tools {
 namespace {
+
+// Whether any backend may use the operator: those of PyTorch and ExecuTorch. Backends name their own
+// operators otherwise.
+bool IsStandardOperator(std::string_view op) {
+  for (std::string_view library :
+       {"aten.", "dim_order_ops.", "quantized_decomposed.", "torchvision."}) {
+    if (op.starts_with(library)) return true;
+  }
+  return false;
+}
 
 // Returns nullptr if the program has no readable debug data of the method; debug data is
 // unverified.
@@ -102,6 +113,7 @@ void CodeMap::AddMethod(const Method& method, const std::string& path,
                   .scratch_bytes = info.scratch_bytes,
                   .arena_bytes = arena_use[i],
                   .operations = OperationsOf(info)};
+    site.is_generic = !site.backend.empty() && IsStandardOperator(site.op);
     for (const Kernel* kernel : info.declined) {
       const auto& call = std::get<KernelCallPlan>(plan.instructions[i]);
       site.declined.push_back({std::string(kernel->name), WhyDeclined(*kernel, plan, call, info)});

@@ -44,6 +44,8 @@ struct CodeSite {
   uint64_t arena_bytes = 0;  // of its method's arena in use at this site (arena_use.h)
   double operations = 0;
   bool is_delegate_call = false;
+  // Whether a delegate runs it by a kernel of a standard operator, not by one of its backend.
+  bool is_generic = false;
 };
 
 // Memory use of a method, and where it peaks.

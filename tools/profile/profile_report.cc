@@ -74,6 +74,7 @@ json InstructionRow(const CodeSite& site, const SiteTimes& times, const Profile&
            {"module", site.module}}) {
     if (!text.empty()) row[name] = text;
   }
+  if (site.is_generic) row["generic"] = true;
   for (const DeclinedKernel& declined : site.declined) {
     row["declined"].push_back({{"kernel", declined.kernel}, {"reason", declined.reason}});
   }
@@ -183,6 +184,7 @@ std::string InstructionName(const json& row) {
       absl::StrAppend(&text, ", ", row[field].get<std::string>());
     }
   }
+  if (row.contains("generic")) absl::StrAppend(&text, " (generic)");
   if (row.contains("source")) absl::StrAppend(&text, ", ", row["source"].get<std::string>());
   return text;
 }

@@ -22,7 +22,8 @@ namespace belay::tools {
 //   by_operator, by_module, by_source, by_backend   sums of those
 // A row has `name`, `share` (of the wall time), `mean_ms`, `p50_ms`, `p90_ms`, `count` (per call);
 // the shares of the rows and of "outside of instructions" add up to 1. An instruction lists the
-// preferred kernels that declined it, with reasons. Precondition: at least one run.
+// preferred kernels that declined it, with reasons, and is `generic` if a delegate runs it by a
+// kernel of a standard operator. Precondition: at least one run.
 nlohmann::json ProfileJson(const Profile& profile);
 
 // Formats the result of ProfileJson as tables, at most `rows` rows each.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
+#include "backends/cpu/aot/delegate_cost.h"
 #include "backends/cpu/aot/fused_handles.h"
 #include "backends/cpu/aot/pass_diagnostics.h"
 #include "backends/cpu/aot/passes/cpu_passes.h"
@@ -58,6 +59,7 @@ absl::StatusOr<exir::PreprocessResult> Compile(exir::ExportedProgram program,
   exir::EmitOptions emit;
   emit.name_constant = name;
   ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image, exir::EmitProgram(methods, emit));
+  result.cost = CostOf(image.metadata);
   ABSL_ASSIGN_OR_RETURN(const exir::SerializedProgram file, exir::SerializeProgram(image));
   result.processed = file.ToStorage();
   result.named_data = named_data.output();

@@ -140,7 +140,7 @@ class Patches {
       }
     }
     const T** pointers() const { return pointers_; }
-    // The pixel that pointers outside of an image point to; null if there are none.
+    // Address returned for pixels in the padding; null if the images are copied with their padding.
     const T* outside() const { return patches_.scratch_.outside.value() == 0 ? nullptr : outside_; }
 
     // Implements RowPointersFn and QuantizedRowPointersFn; `source` is a Reader.

@@ -67,9 +67,9 @@ struct ProductArgs {
   RowPointersFn<T> row_pointers = nullptr;
   const void* source = nullptr;
   const T** pointers = nullptr;  // space for kGroupRows * taps
-  // The k zeros that row pointers outside of an image point to; null if there are none. Taps at
-  // which all rows of a tile are zeros are skipped. With weights that are not finite, results then
-  // depend on the division among threads.
+  // Address of k zeros that `row_pointers` returns for padding pixels, or null. A tile skips taps
+  // where all its rows are this one; with infinite or NaN weights, results then depend on the
+  // division among threads.
   const T* zeros = nullptr;
   const T* b = nullptr;  // packed_weights.h: matrix or VNNI-2
   T* c = nullptr;        // rows ldc apart, as those of epilogue.other

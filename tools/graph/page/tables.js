@@ -36,6 +36,7 @@ function showOverview(section, method, onChoose) {
     cards.push(card(percent(delegated('flops'), sum('flops')), `of ${withUnit(sum('flops'), 'FLOP')} in matmuls, convolutions, attention`));
   }
   if (memory) cards.push(card(withUnit(memory.arena_bytes, 'B'), 'arena for activations'));
+  if (memory?.delegate_bytes) cards.push(card(withUnit(memory.delegate_bytes, 'B'), 'working memory of delegates'));
   const constantBytes = method.constants.reduce((all, constant) => all + constant.bytes, 0);
   cards.push(card(withUnit(constantBytes, 'B'), `in ${count(method.constants.length)} constants`));
   if (REPORT) {
@@ -69,6 +70,15 @@ function showOverview(section, method, onChoose) {
       {title: 'operators', text: ([, rows]) => few(unique(rows.map((node) => shortOp(node.op))))},
       {title: 'where', text: ([, rows]) => first(rows)},
     ], groupBy(left, (node) => node.reason).slice(0, 100))];
+  const generic = delegation.flatMap((row) => (row.generic ?? []).map((kernel) => ({...kernel, backend: row.backend})));
+  const slow = generic.length === 0 ? [] : [
+    element('h2', {}, 'Delegated, but run by generic kernels'),
+    table([
+      {title: 'calls', number: true, text: (kernel) => count(kernel.calls)},
+      {title: 'operator', text: (kernel) => element('code', {}, shortOp(kernel.op))},
+      {title: 'read and written', number: true, text: (kernel) => withUnit(kernel.bytes, 'B')},
+      {title: 'backend', text: (kernel) => backendName(kernel.backend)},
+    ], generic.slice(0, 100))];
   const operators = groupBy(nodes, (node) => shortOp(node.op));
   const notes = [];
   if (REPORT) {
@@ -86,7 +96,7 @@ function showOverview(section, method, onChoose) {
                       element('div', {class: 'legend'}, ...legend(delegation.map((row) => [
                         `${backendName(row.backend)}: ${counted(row.nodes, 'node')}${row.calls ? ` in ${counted(row.calls, 'delegate')}` : ''}`,
                         backendColor(row.backend)]))),
-                      ...refused),
+                      ...refused, ...slow),
               element('div', {}, element('h2', {}, 'Operators'), table([
                 {title: 'operator', text: ([op]) => element('code', {}, op)},
                 {title: 'nodes', number: true, text: ([, rows]) => count(rows.length)},
