@@ -565,8 +565,14 @@ absl::StatusOr<MethodPrograms> ToStageWithinBudget(MethodPrograms methods, Stage
     for (std::string& note : NotesOnLogits(methods)) report->notes.push_back(std::move(note));
   }
   clock.Start("to_backend", 0.5);
-  // Before partitioning: a delegate would dequantize the whole table in each call.
-  const std::vector<Pass> before_backends = {FuseQuantizedEmbeddings(ChangingState(methods))};
+  // Before partitioning: a delegate would dequantize the whole table in each call, and in a loop it
+  // owns only operands that are constants.
+  std::vector<Pass> before_backends = {FuseQuantizedEmbeddings(ChangingState(methods))};
+  if (options.fold_constants) {
+    before_backends.push_back(PropagateConstants({.max_growth_bytes = options.fold_budget,
+                                                  .changing = ChangingState(methods),
+                                                  .only_subgraph_operands = true}));
+  }
   for (auto& [name, program] : methods) {
     ABSL_RETURN_IF_ERROR(RunOn("passes", name, program, before_backends, to_edge.passes, report));
   }

@@ -33,14 +33,19 @@ struct PartitionResult {
     NodeId node;
     std::string tag;
   };
-  // A constant (parameter, buffer, tensor constant) that moves into the delegate of this tag. Top
-  // graph only. If nodes of other tags also use it, each of their delegates gets it as well. If
-  // nodes that are not delegated use it, the program also keeps it. A mutated buffer moves only if
-  // the same delegate has all its uses and computes its new value; otherwise it remains in the
-  // program and is passed as an argument.
+  // A constant (parameter, buffer, tensor constant) that moves into the delegate of this tag. If
+  // nodes of other tags also use it, each of their delegates gets it as well. If nodes that are not
+  // delegated use it, the program also keeps it. A mutated buffer moves only if the same delegate
+  // has all its uses and computes its new value; otherwise it remains in the program and is passed
+  // as an argument.
+  //
+  // In a subgraph: an input that is the same constant in every call
+  // (exir/ir/subgraph_operands.h). It moves into each delegate of the subgraph that uses it, so
+  // that a loop prepares it once. If all uses move, the control-flow node no longer passes it.
   struct InputTag {
     ValueId input;
     std::string tag;
+    GraphId graph = ExportedProgram::kTop;
   };
   std::vector<NodeTag> nodes;
   std::vector<InputTag> inputs;

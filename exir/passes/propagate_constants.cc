@@ -79,7 +79,10 @@ class Propagation {
     for (auto it = order.rbegin(); it != order.rend(); ++it) {
       const NodeId id = *it;
       if (!graph_.contains(id) || !IsNeeded(id)) continue;
-      ABSL_ASSIGN_OR_RETURN(const bool replaced, Replace(id));
+      bool replaced = false;
+      if (!options_.only_subgraph_operands || FeedsSubgraphs(id)) {
+        ABSL_ASSIGN_OR_RETURN(replaced, Replace(id));
+      }
       if (!replaced) {
         left_.insert(id);
         for (ValueId value : graph_.node(id).results()) Release(value);
@@ -144,6 +147,18 @@ class Propagation {
       }
     }
     return false;
+  }
+
+  bool FeedsSubgraphs(NodeId id) const {
+    bool feeds = false;
+    for (ValueId value : graph_.node(id).results()) {
+      for (NodeId user : graph_.value(value).users) {
+        for (const Argument& argument : graph_.node(user).arguments) {
+          ForEachGraph(argument, [&](GraphId) { feeds = true; });
+        }
+      }
+    }
+    return feeds;
   }
 
   // Returns the bytes freed if the node is erased, as far as kMaxFreedNodes nodes show.

@@ -19,6 +19,8 @@ struct PropagateConstantsOptions {
   uint64_t max_tensor_bytes = uint64_t{1} << 30;
   // Tensors that are not constant because another method of the program writes to them.
   absl::btree_set<std::string> changing = {};
+  // Folds only operands of control flow, such as a transposed weight of a loop.
+  bool only_subgraph_operands = false;
 };
 
 // Folds nodes that depend only on parameters, buffers, constants and literals into constants

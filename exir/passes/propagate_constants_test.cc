@@ -57,6 +57,37 @@ TEST(PropagateConstantsTest, FoldsChainsIntoOneConstant) {
                 PassTestOps());
 }
 
+TEST(PropagateConstantsTest, MayFoldOnlyOperandsOfControlFlow) {
+  ExpectRewrite(R"(program aten {
+  constants { state "w": f32[2,3] state "b": f32[3] }
+  graph(%w: f32[2,3] parameter "w", %b: f32[3] buffer "b", %x: f32[4,3,2] user_input) {
+    %t: f32[3,2] = aten.permute_copy.default(%w, [1,0])
+    %n: f32[3] = aten.neg.default(%b)
+    %y: f32[4,3,2] = higher_order.map_impl(graph#1, [%x], [%t])
+    return (%n user_output, %y user_output)
+  }
+  graph row(%x: f32[3,2], %t: f32[3,2]) {
+    %y: f32[3,2] = aten.mul.Tensor(%x, %t)
+    return (%y)
+  }
+})",
+                PropagateConstants({.only_subgraph_operands = true}).run, R"(program aten {
+  constants { state "b": f32[3] constant "_prop_tensor_constant0": f32[3,2] }
+  graph(%b: f32[3] buffer "b",
+        %_prop_tensor_constant0: f32[3,2] tensor_constant "_prop_tensor_constant0",
+        %x: f32[4,3,2] user_input) {
+    %n: f32[3] = aten.neg.default(%b)
+    %y: f32[4,3,2] = higher_order.map_impl(graph#1, [%x], [%_prop_tensor_constant0])
+    return (%n user_output, %y user_output)
+  }
+  graph row(%x: f32[3,2], %t: f32[3,2]) {
+    %y: f32[3,2] = aten.mul.Tensor(%x, %t)
+    return (%y)
+  }
+})",
+                PassTestOps());
+}
+
 TEST(PropagateConstantsTest, MatchesTheKernels) {
   ExportedProgram program = ParseOrDie(kChain, PassTestOps());
   program.state_dict.insert_or_assign("w", Floats({2, 3}, {1, 2, 3, 4, 5, 6}));

@@ -115,21 +115,21 @@ class CpuPartitioner final : public exir::Partitioner {
               std::string reason = CpuRejection(program.graphs[graph], node);
               return reason.empty() ? WhyNotHere(program, graph, node) : reason;
             },
-            {.tag_prefix = "cpu_", .tag_constants = false, .bodies = false}) {}
+            {.tag_prefix = "cpu_", .tag_constants = false}) {}
 
   absl::StatusOr<exir::PartitionResult> Partition(
       const exir::ExportedProgram& program) const override {
     ABSL_ASSIGN_OR_RETURN(exir::PartitionResult result, capability_.Partition(program));
     absl::flat_hash_set<std::string> anchored;
-    absl::flat_hash_map<exir::NodeId, std::string_view> tags;  // of the top graph
+    absl::flat_hash_map<std::pair<exir::GraphId, exir::NodeId>, std::string_view> tags;
     for (const auto& tagged : result.nodes) {
       if (IsAnchor(program.graphs[tagged.graph].node(tagged.node))) anchored.insert(tagged.tag);
-      if (tagged.graph == exir::ExportedProgram::kTop) tags.emplace(tagged.node, tagged.tag);
+      tags.emplace(std::pair(tagged.graph, tagged.node), tagged.tag);
     }
     for (const auto& [node, tag] : tags) {
-      const std::optional<exir::NodeId> user = FusedUser(program.top(), node);
+      const std::optional<exir::NodeId> user = FusedUser(program.graphs[node.first], node.second);
       if (!user.has_value()) continue;
-      const auto it = tags.find(*user);
+      const auto it = tags.find({node.first, *user});
       if (it != tags.end() && it->second == tag) anchored.insert(std::string(tag));
     }
     std::erase_if(result.nodes, [&](const exir::PartitionResult::NodeTag& tagged) {
@@ -141,12 +141,8 @@ class CpuPartitioner final : public exir::Partitioner {
     });
     std::erase_if(result.delegation,
                   [&](const auto& entry) { return !anchored.contains(entry.first); });
-    for (uint32_t g = 1; g < program.graphs.size(); ++g) {
-      for (exir::NodeId node : program.graphs[exir::GraphId(g)].nodes()) {
-        result.rejections.push_back({exir::GraphId(g), node, "it is in a control flow subgraph"});
-      }
-    }
     exir::TagConstantData(program, result);
+    exir::TagSubgraphConstants(program, result);
     return result;
   }
 
@@ -162,6 +158,14 @@ class CpuPartitioner final : public exir::Partitioner {
 
 std::string CpuRejection(const exir::Graph& graph, exir::NodeId id) {
   const exir::Node& node = graph.node(id);
+  bool has_subgraphs = false;
+  for (const exir::Argument& argument : node.arguments) {
+    exir::ForEachGraph(argument, [&](exir::GraphId) { has_subgraphs = true; });
+  }
+  if (has_subgraphs) {
+    return absl::StrCat(node.target->name(),
+                        " runs in the program; the nodes of its subgraphs are delegated");
+  }
   if (!SupportedOps().contains(node.target->name()) || node.target->schema() == nullptr) {
     return absl::StrCat("operator ", node.target->name(), " is not supported");
   }

@@ -117,17 +117,51 @@ TEST(CpuPartitioner, DelegatesBFloat16) {
                                    Pair("r", "cpu_1"), Pair("d", "cpu_1")));
 }
 
-TEST(CpuPartitioner, DoesNotDelegateControlFlowSubgraphs) {
+TEST(CpuPartitioner, DelegatesNodesInControlFlowSubgraphs) {
   const auto answers = Partitioned(R"(program edge {
     graph(%p: b8[] user_input, %x: f32[2,2] user_input) {
       %r: f32[2,2] = higher_order.cond(%p, graph#1, graph#2, [%x])
       return (%r user_output) }
     graph true_graph(%x: f32[2,2]) { %y: f32[2,2] = edge.aten.mm.default(%x, %x) return (%y) }
     graph false_graph(%x: f32[2,2]) { %z: f32[2,2] = edge.aten.relu.default(%x) return (%z) } })");
+  EXPECT_THAT(answers, UnorderedElementsAre(
+                           Pair("r",
+                                "higher_order.cond runs in the program; the nodes of its "
+                                "subgraphs are delegated"),
+                           Pair("y", "cpu_0"), Pair("z", HasSubstr("nothing would be gained"))));
+}
+
+TEST(CpuPartitioner, ReportsWhyNodesOfSubgraphsAreNotDelegated) {
+  const auto answers = Partitioned(R"(program edge {
+    graph(%x: f32[3,4096] user_input) {
+      %r: f32[3,4096] = higher_order.map_impl(graph#1, [%x], [])
+      return (%r user_output) }
+    graph row(%x: f32[4096]) {
+      %y: f32[4096] = edge.aten.mul.Tensor(%x, %x)
+      %z: f32[4096] = edge.aten.add.Tensor(%y, %x)
+      %a: f32[4096] = edge.aten.acosh.default(%z)
+      return (%a) } })");
   EXPECT_THAT(answers,
-              UnorderedElementsAre(Pair("r", "operator higher_order.cond is not supported"),
-                                   Pair("y", "it is in a control flow subgraph"),
-                                   Pair("z", "it is in a control flow subgraph")));
+              UnorderedElementsAre(Pair("r", HasSubstr("higher_order.map_impl runs")),
+                                   Pair("y", "cpu_1"), Pair("z", "cpu_1"),
+                                   Pair("a", "operator aten.acosh.default is not supported")));
+}
+
+TEST(CpuPartitioner, TagsConstantsOfSubgraphs) {
+  const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
+    constants { state "w": f32[2,2] }
+    graph(%w: f32[2,2] parameter "w", %x: f32[3,2,2] user_input) {
+      %r: f32[3,2,2] = higher_order.map_impl(graph#1, [%x], [%w])
+      return (%r user_output) }
+    graph row(%x: f32[2,2], %v: f32[2,2]) {
+      %y: f32[2,2] = edge.aten.mm.default(%x, %v)
+      return (%y) } })",
+                                                         CpuPassTestOps());
+  ASSERT_OK_AND_ASSIGN(const exir::PartitionResult result,
+                       CreateCpuPartitioner({})->Partition(program));
+  ASSERT_EQ(result.inputs.size(), 1u);
+  EXPECT_EQ(result.inputs[0].graph, exir::GraphId(1));
+  EXPECT_EQ(result.inputs[0].input, program.graphs[exir::GraphId(1)].inputs()[1]);
 }
 
 TEST(CpuPartitioner, ReportsRejectionsNextToMatmuls) {

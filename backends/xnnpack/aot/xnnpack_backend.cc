@@ -9,6 +9,7 @@
 #include "backends/xnnpack/node_rules.h"
 #include "exir/backend/partitioners/capability_partitioner.h"
 #include "exir/backend/partitioners/tag_constants.h"
+#include "exir/ir/subgraph_operands.h"
 #include "exir/pass/pass_manager.h"
 #include "exir/passes/merge_batch_norm.h"
 #include "exir/passes/propagate_constants.h"
@@ -17,11 +18,28 @@
 namespace belay::xnnpack {
 namespace {
 
+// A program, and a program for each of its subgraphs.
+class GraphsAsPrograms {
+ public:
+  explicit GraphsAsPrograms(const exir::ExportedProgram& program) : program_(program) {
+    const exir::ConstantSubgraphInputs constants = exir::FindConstantSubgraphInputs(program);
+    for (uint32_t g = 1; g < program.graphs.size(); ++g) {
+      subgraphs_.push_back(exir::SubgraphAsProgram(program, exir::GraphId(g), constants[g]));
+    }
+  }
+  const exir::ExportedProgram& operator[](exir::GraphId graph) const {
+    return graph == exir::ExportedProgram::kTop ? program_ : subgraphs_[graph.index() - 1];
+  }
+
+ private:
+  const exir::ExportedProgram& program_;
+  std::vector<exir::ExportedProgram> subgraphs_;
+};
+
 // Groups permuted or dequantized weights with their users.
 std::vector<std::vector<exir::NodeId>> WeightGroups(const exir::ExportedProgram& program,
-                                                    exir::GraphId graph, Target target) {
+                                                    Target target) {
   std::vector<std::vector<exir::NodeId>> groups;
-  if (graph != exir::ExportedProgram::kTop) return groups;
   for (exir::NodeId id : program.top().nodes()) {
     const absl::StatusOr<Operation> operation = ReadOperation(program, id, target);
     if (!operation.ok() || !operation->weight.has_value()) continue;
@@ -41,24 +59,21 @@ class XnnpackPartitioner final : public exir::Partitioner {
   absl::StatusOr<exir::PartitionResult> Partition(
       const exir::ExportedProgram& program) const override {
     ABSL_ASSIGN_OR_RETURN(const Target target, TargetOf(compile_specs_));
+    const GraphsAsPrograms graphs(program);
     const exir::CapabilityPartitioner capability(
         {std::string(kBackendId), compile_specs_},
-        [target](const exir::ExportedProgram& p, exir::GraphId graph, exir::NodeId node) {
-          if (graph != exir::ExportedProgram::kTop) {
-            return std::string("it is in a control flow subgraph");
-          }
-          return std::string(CheckSupported(p, node, target).message());
+        [&](const exir::ExportedProgram&, exir::GraphId graph, exir::NodeId node) {
+          return std::string(CheckSupported(graphs[graph], node, target).message());
         },
         {.tag_prefix = "xnnpack_",
          .tag_constants = false,
-         .bodies = false,
-         .groups = [target](const exir::ExportedProgram& p, exir::GraphId graph) {
-           return WeightGroups(p, graph, target);
+         .groups = [&](const exir::ExportedProgram&, exir::GraphId graph) {
+           return WeightGroups(graphs[graph], target);
          }});
     ABSL_ASSIGN_OR_RETURN(exir::PartitionResult result, capability.Partition(program));
     absl::flat_hash_set<std::string> computing;
     for (const auto& tagged : result.nodes) {
-      const auto operation = ReadOperation(program, tagged.node, target);
+      const auto operation = ReadOperation(graphs[tagged.graph], tagged.node, target);
       const bool moves =
           !operation.ok() || operation->type == NodeType::NONE ||
           operation->type == NodeType::Convert ||
@@ -75,6 +90,7 @@ class XnnpackPartitioner final : public exir::Partitioner {
     std::erase_if(result.delegation,
                   [&](const auto& entry) { return !computing.contains(entry.first); });
     exir::TagConstantData(program, result);
+    exir::TagSubgraphConstants(program, result);
     return result;
   }
 

@@ -26,8 +26,8 @@ class XnnpackBackend final : public exir::Backend {
       absl::Span<const exir::CompileSpec> compile_specs) const override;
 };
 
-// Groups the nodes that CheckSupported accepts into few large partitions, outside of control flow
-// subgraphs. Partitions that only move elements are dropped. Partition() returns the errors of
+// Groups the nodes that CheckSupported accepts into few large partitions, in the program and in its
+// control flow subgraphs. Partitions that only move elements are dropped. Partition() returns the errors of
 // TargetOf.
 std::unique_ptr<exir::Partitioner> CreateXnnpackPartitioner(
     std::vector<exir::CompileSpec> compile_specs);

@@ -190,20 +190,37 @@ TEST_F(XnnpackBackendTest, QuantizesBiasesToInt32) {
   EXPECT_THAT(stored, ElementsAre(8, -2, INT32_MIN, INT32_MIN, 2147483520));
 }
 
-TEST_F(XnnpackBackendTest, DoesNotDelegateControlFlowSubgraphs) {
+TEST_F(XnnpackBackendTest, DelegatesNodesInControlFlowSubgraphs) {
   const exir::ExportedProgram program = exir::ParseOrDie(
       R"(program edge {
-        graph(%p: b8[] user_input, %x: f32[3] user_input) {
-          %y: f32[3] = higher_order.cond(%p, graph#1, graph#2, [%x])
+        constants { state "w": f32[4,3] }
+        graph(%w: f32[4,3] parameter "w", %p: b8[] user_input, %x: f32[2,3] user_input) {
+          %y: f32[2,4] = higher_order.cond(%p, graph#1, graph#2, [%x, %w])
           return (%y user_output)
         }
-        graph then(%a: f32[3]) { %b: f32[3] = edge.aten.abs.default(%a) return (%b) }
-        graph otherwise(%a: f32[3]) { %b: f32[3] = edge.aten.neg.default(%a) return (%b) }
+        graph then(%a: f32[2,3], %v: f32[4,3]) {
+          %t: f32[3,4] = edge.aten.permute_copy.default(%v, [1,0])
+          %b: f32[2,4] = edge.aten.mm.default(%a, %t)
+          return (%b)
+        }
+        graph otherwise(%a: f32[2,3], %v: f32[4,3]) {
+          %t: f32[3,4] = edge.aten.permute_copy.default(%v, [1,0])
+          %b: f32[2,4] = edge.aten.mm.default(%a, %t)
+          %c: f32[2,4] = edge.aten.acosh.default(%b)
+          return (%c)
+        }
       })",
       *ops_);
   ASSERT_OK_AND_ASSIGN(const exir::PartitionResult result,
                        CreateXnnpackPartitioner({})->Partition(program));
-  EXPECT_TRUE(result.nodes.empty());
+  std::vector<std::string> delegated;
+  for (const auto& tagged : result.nodes) {
+    delegated.push_back(absl::StrCat(tagged.graph.index(), " ",
+                                     program.graphs[tagged.graph].node(tagged.node).name));
+  }
+  EXPECT_THAT(delegated, ElementsAre("1 t", "1 b", "2 t", "2 b"));
+  // The weights of both subgraphs move into their delegates.
+  EXPECT_EQ(result.inputs.size(), 2u);
 }
 
 }  // namespace

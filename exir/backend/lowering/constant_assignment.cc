@@ -1,10 +1,13 @@
 #include "exir/backend/lowering/constant_assignment.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "exir/ir/subgraph_operands.h"
 #include "exir/ir/text.h"
 #include "runtime/core/status_macros.h"
 
@@ -44,15 +47,21 @@ class Assigner {
     for (size_t k = 0; k < outputs.size(); ++k) {
       if (IsStateMutation(outputs[k].kind)) mutated_by_[outputs[k].target] = k;
     }
-    plan.input_moves.assign(graph_.inputs().size(), false);
+    for (GraphPlan& graph_plan : plan.graphs) {
+      graph_plan.input_moves.assign(program.graphs[graph_plan.graph].inputs().size(), false);
+    }
     plan.output_moves.assign(graph_.outputs().size(), false);
     owners_.resize(graph_.inputs().size());
   }
 
   absl::Status Run() {
     ABSL_RETURN_IF_ERROR(ReadTags());
+    AssignInSubgraphs();
     for (size_t i = 0; i < tags_.size(); ++i) {
-      if (tags_[i] == nullptr) continue;
+      if (tags_[i] == nullptr) {
+        if (OnlySubgraphsUse(i)) top_.input_moves[i] = true;
+        continue;
+      }
       if (no_copy_.contains(i)) ABSL_RETURN_IF_ERROR(CheckNotCopied(i));
       const InputSpec& spec = program_.signature.inputs[i];
       if (mutated_by_.contains(spec.target)) continue;
@@ -69,7 +78,7 @@ class Assigner {
     for (size_t i = 0; i < owners_.size(); ++i) {
       for (size_t k = 0; k < owners_[i].size(); ++k) {
         const auto& [partition, name] = owners_[i][k];
-        top_.partitions[partition].constants.push_back({i, name});
+        top_.partitions[partition].constants.push_back({i, graph_.inputs()[i], name});
       }
     }
     for (Partition& partition : top_.partitions) {
@@ -96,6 +105,10 @@ class Assigner {
     absl::flat_hash_set<std::string_view> known;
     for (const auto& [tag, delegation] : answer_.delegation) known.insert(tag);
     for (const PartitionResult::InputTag& tagged : answer_.inputs) {
+      if (tagged.graph != ExportedProgram::kTop) {
+        ABSL_RETURN_IF_ERROR(ReadSubgraphTag(tagged, known));
+        continue;
+      }
       const auto it = input_index_.find(tagged.input);
       if (it == input_index_.end()) {
         return absl::InvalidArgumentError(absl::StrCat("tag '", tagged.tag, "' is on value ",
@@ -136,6 +149,126 @@ class Assigner {
     return absl::OkStatus();
   }
 
+  absl::Status ReadSubgraphTag(const PartitionResult::InputTag& tagged,
+                               const absl::flat_hash_set<std::string_view>& known) {
+    if (!known.contains(tagged.tag)) return absl::OkStatus();
+    if (constants_.empty()) constants_ = FindConstantSubgraphInputs(program_);
+    if (program_.graphs.contains(tagged.graph)) {
+      const Graph& graph = program_.graphs[tagged.graph];
+      const auto inputs = graph.inputs();
+      const auto found = std::find(inputs.begin(), inputs.end(), tagged.input);
+      if (found != inputs.end() &&
+          constants_[tagged.graph.index()][found - inputs.begin()].has_value()) {
+        subgraph_tags_.insert({tagged.graph, tagged.input});
+        return absl::OkStatus();
+      }
+    }
+    return absl::InvalidArgumentError(absl::StrCat(
+        "tag '", tagged.tag, "' is on value ", tagged.input.index(), " of graph ",
+        tagged.graph.index(), ", expected an input that is the same constant in every call"));
+  }
+
+  // --- Subgraphs ---
+
+  // How the program uses an input of a subgraph.
+  enum class Uses : uint8_t { kOther, kNone, kMoved };
+
+  // In reverse order, so that the moves in subgraphs are known before those of their users.
+  void AssignInSubgraphs() {
+    if (subgraph_tags_.empty()) return;
+    absl::flat_hash_map<GraphId, size_t> plan_of;
+    for (size_t g = 0; g < plan_.graphs.size(); ++g) plan_of[plan_.graphs[g].graph] = g;
+    std::vector<std::vector<Uses>> uses(plan_.graphs.size());  // by input
+    for (size_t g = plan_.graphs.size(); g-- > 0;) {
+      GraphPlan& plan = plan_.graphs[g];
+      const Graph& graph = program_.graphs[plan.graph];
+      for (const PlanUnit& unit : plan.order) {
+        if (unit.partition >= 0) continue;
+        for (const SubgraphOperand& operand : SubgraphOperands(graph.node(unit.node))) {
+          bool all = true, any = false;
+          for (const auto& [inner, input] : operand.inputs) {
+            const Uses found = uses[plan_of.at(inner)][input];
+            all = all && found != Uses::kOther;
+            any = any || found == Uses::kMoved;
+          }
+          if (!all || !any) continue;
+          plan.operand_moves.insert({unit.node, operand.argument, operand.element});
+          for (const auto& [inner, input] : operand.inputs) {
+            plan_.graphs[plan_of.at(inner)].input_moves[input] = true;
+          }
+        }
+      }
+      if (g > 0) uses[g] = AssignInSubgraph(plan);
+    }
+  }
+
+  // Assigns the subgraph's constants to its partitions.
+  std::vector<Uses> AssignInSubgraph(GraphPlan& plan) {
+    const Graph& graph = program_.graphs[plan.graph];
+    absl::flat_hash_set<ValueId> returned;
+    for (const Argument& output : graph.outputs()) {
+      ForEachValue(output, [&](ValueId value) { returned.insert(value); });
+    }
+    std::vector<Uses> uses(graph.inputs().size(), Uses::kOther);
+    for (size_t k = 0; k < graph.inputs().size(); ++k) {
+      const ValueId value = graph.inputs()[k];
+      const std::optional<size_t> constant = constants_[plan.graph.index()][k];
+      if (!constant.has_value()) continue;
+      const InputSpec& spec = program_.signature.inputs[*constant];
+      const bool tagged = subgraph_tags_.contains({plan.graph, value});
+      if (no_copy_.contains(*constant) ||
+          (spec.kind != InputKind::kTensorConstant && elsewhere_.written.contains(spec.target))) {
+        if (tagged) {
+          Note(absl::StrCat("%", graph.value(value).name, " of subgraph '", graph.name(),
+                            "' is tagged, but '", spec.target,
+                            no_copy_.contains(*constant) ? "' must not be copied"
+                                                         : "' is written by another method",
+                            "; it is not delegated but passed as an argument"));
+        }
+        continue;
+      }
+      bool stays = returned.contains(value);
+      absl::flat_hash_set<int32_t> owners;
+      for (NodeId user : graph.value(value).users) {
+        const int32_t partition = plan.partition_of[user.index()];
+        if (partition == kHost) {
+          stays = stays || !AllOccurrencesMove(plan, graph.node(user), user, value);
+        } else if (!tagged) {
+          stays = true;
+        } else if (owners.insert(partition).second) {
+          plan.partitions[partition].constants.push_back(
+              {*constant, value, graph.value(value).name});
+        }
+      }
+      if (!stays) uses[k] = graph.value(value).users.empty() ? Uses::kNone : Uses::kMoved;
+    }
+    return uses;
+  }
+
+  // Whether the node uses the value only as operands that move.
+  static bool AllOccurrencesMove(const GraphPlan& plan, const Node& node, NodeId id,
+                                 ValueId value) {
+    bool all = true;
+    for (size_t i = 0; i < node.arguments.size(); ++i) {
+      const Argument::List* list = node.arguments[i].get_if<Argument::List>();
+      if (list == nullptr) {
+        ForEachValue(node.arguments[i], [&](ValueId v) { all = all && v != value; });
+        continue;
+      }
+      for (size_t k = 0; k < list->size(); ++k) {
+        if (plan.operand_moves.contains({id, i, k})) continue;
+        ForEachValue((*list)[k], [&](ValueId v) { all = all && v != value; });
+      }
+    }
+    return all;
+  }
+
+  // Whether the input has users, and all of them are operands that move into subgraphs.
+  bool OnlySubgraphsUse(size_t input) const {
+    return !top_.operand_moves.empty() && !graph_.value(graph_.inputs()[input]).users.empty() &&
+           Groups(input).empty();
+  }
+
   // --- Users ---
 
   std::vector<UserGroup> Groups(size_t input) const {
@@ -144,6 +277,10 @@ class Assigner {
     absl::flat_hash_map<int32_t, size_t> index;
     for (NodeId user : graph_.value(value).users) {
       const int32_t partition = top_.partition_of[user.index()];
+      if (partition == kHost && !top_.operand_moves.empty() &&
+          AllOccurrencesMove(top_, graph_.node(user), user, value)) {
+        continue;
+      }
       const auto [it, added] = index.emplace(partition, groups.size());
       if (added) {
         groups.push_back({partition, user});
@@ -175,10 +312,14 @@ class Assigner {
   void AssignImmutable(size_t i) {
     const std::vector<UserGroup> groups = Groups(i);
     const auto own = partition_of_tag_.find(*tags_[i]);
+    if (groups.empty() && OnlySubgraphsUse(i)) {
+      top_.input_moves[i] = true;
+      return;
+    }
     if (groups.empty()) {
       if (own == partition_of_tag_.end()) return;
       owners_[i].emplace_back(own->second, NameOf(i));
-      plan_.input_moves[i] = true;
+      top_.input_moves[i] = true;
       return;
     }
     bool stays = false, reaches_own = false, reaches_any = false;
@@ -193,7 +334,7 @@ class Assigner {
       owners_[i].emplace_back(groups[g].partition,
                               g == 0 ? NameOf(i) : absl::StrCat(NameOf(i), "_copy_", g - 1));
     }
-    plan_.input_moves[i] = !stays;
+    top_.input_moves[i] = !stays;
     if (!reaches_own) {
       Note(absl::StrCat(
           "constant %", NameOf(i), " is tagged '", *tags_[i],
@@ -228,7 +369,7 @@ class Assigner {
       }
       for (size_t k : same) {
         owners_[k].emplace_back(owner, NameOf(k));
-        plan_.input_moves[k] = true;
+        top_.input_moves[k] = true;
       }
       plan_.output_moves[output] = true;
       top_.partitions[owner].mutations.push_back(
@@ -300,6 +441,8 @@ class Assigner {
   absl::flat_hash_map<std::string, size_t> mutated_by_;  // target → output
   std::vector<const std::string*> tags_;                 // by input
   absl::flat_hash_set<size_t> no_copy_;
+  ConstantSubgraphInputs constants_;  // empty if no input of a subgraph is tagged
+  absl::flat_hash_set<std::pair<GraphId, ValueId>> subgraph_tags_;
   std::vector<std::vector<std::pair<int32_t, std::string>>> owners_;  // by input
 };
 

@@ -18,8 +18,8 @@ ProgramCopier::ProgramCopier(const ExportedProgram& from, std::vector<GraphId> g
   for (GraphId id : graphs) graphs_[id] = copy_.graphs.push_back(Graph());
 }
 
-NodeId ProgramCopier::CopyNode(const Graph& from, NodeId id, GraphEditor& editor,
-                               ValueMap& values) {
+NodeId ProgramCopier::CopyNode(const Graph& from, NodeId id, GraphEditor& editor, ValueMap& values,
+                               const std::function<bool(size_t, size_t)>& omits) {
   const Node& node = from.node(id);
   GraphEditor::NewNode copied{.name = node.name,
                               .target = node.target,
@@ -28,8 +28,17 @@ NodeId ProgramCopier::CopyNode(const Graph& from, NodeId id, GraphEditor& editor
                               .provenance = node.provenance,
                               .debug_handle = node.debug_handle};
   copied.arguments.reserve(node.arguments.size());
-  for (const Argument& argument : node.arguments) {
-    copied.arguments.push_back(MapArgument(argument, values));
+  for (size_t i = 0; i < node.arguments.size(); ++i) {
+    const Argument::List* list = node.arguments[i].get_if<Argument::List>();
+    if (omits == nullptr || list == nullptr) {
+      copied.arguments.push_back(MapArgument(node.arguments[i], values));
+      continue;
+    }
+    Argument::List kept;
+    for (size_t k = 0; k < list->size(); ++k) {
+      if (!omits(i, k)) kept.push_back(MapArgument((*list)[k], values));
+    }
+    copied.arguments.emplace_back(std::move(kept));
   }
   std::vector<GraphEditor::NewOutput> outputs;
   for (const NodeOutput& output : node.outputs) {

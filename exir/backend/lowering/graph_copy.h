@@ -2,6 +2,8 @@
 #ifndef BELAY_EXIR_BACKEND_LOWERING_GRAPH_COPY_H_
 #define BELAY_EXIR_BACKEND_LOWERING_GRAPH_COPY_H_
 
+#include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -24,9 +26,11 @@ class ProgramCopier {
   ExportedProgram& copy() { return copy_; }
   GraphId MapGraph(GraphId id) const { return graphs_.at(id); }
 
-  // Appends a copy of the node and adds its results to `values`. Precondition: `values` has all
+  // Appends a copy of the node and adds its results to `values`. Omits the elements of list
+  // arguments for which `omits(argument, element)` is true. Precondition: `values` has all other
   // operands. A module gets the next free id at its first use.
-  NodeId CopyNode(const Graph& from, NodeId node, GraphEditor& editor, ValueMap& values);
+  NodeId CopyNode(const Graph& from, NodeId node, GraphEditor& editor, ValueMap& values,
+                  const std::function<bool(size_t, size_t)>& omits = nullptr);
   Argument MapArgument(const Argument& argument, const ValueMap& values);
   // Copies a subgraph completely. Precondition: it is one of `graphs`.
   void CopySubgraph(GraphId id);

@@ -146,7 +146,7 @@ void FindBoundary(const ExportedProgram& program, const MethodPlan& method, Grap
     Partition& partition = plan.partitions[p];
     const auto index = static_cast<int32_t>(p);
     for (const OwnedConstant& constant : partition.constants) {
-      taken_by[graph.inputs()[constant.input].index()] = index;
+      taken_by[constant.value.index()] = index;
     }
     const auto is_inside = [&](NodeId node) {
       return node.valid() && plan.partition_of[node.index()] == index;

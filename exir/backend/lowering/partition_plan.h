@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "exir/backend/partitioner.h"
 #include "exir/ir/exported_program.h"
 
@@ -17,6 +19,7 @@ namespace belay::exir {
 // A constant that a delegate owns.
 struct OwnedConstant {
   size_t input;      // position among the top graph's inputs
+  ValueId value;     // input of the partition's graph
   std::string name;  // of the subprogram's input
 };
 // A mutation that moves into a delegate.
@@ -50,6 +53,10 @@ struct GraphPlan {
   // (earlier, later): nodes without data dependence whose order must be kept.
   std::vector<std::pair<NodeId, NodeId>> in_sequence = {};
   std::vector<PlanUnit> order = {};  // a topological order of the resulting graph
+  // By position: whether the input moves into delegates and leaves the graph.
+  std::vector<bool> input_moves = {};
+  // Elements of list arguments of control-flow nodes that move: (node, argument, element).
+  absl::flat_hash_set<std::tuple<NodeId, size_t, size_t>> operand_moves = {};
 };
 
 // State of the other methods: maps a tensor name to a method that has it. `present`: all buffers
@@ -62,8 +69,8 @@ struct MethodPlan {
   // The top graph, then the subgraphs of nodes that are not delegated: depth first, in the order of
   // the nodes and their arguments.
   std::vector<GraphPlan> graphs;
-  // By position in the top graph: whether the input or output moves into a delegate.
-  std::vector<bool> input_moves, output_moves;
+  // By position in the top graph: whether the output moves into a delegate.
+  std::vector<bool> output_moves;
   // Partitions by backend, as (index into graphs, index into partitions), in the order in which the
   // backend gets them. Backends are in the order in which tags first name them.
   std::vector<std::pair<std::string, std::vector<std::pair<size_t, size_t>>>> by_backend;

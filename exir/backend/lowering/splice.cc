@@ -1,6 +1,7 @@
 #include "exir/backend/lowering/splice.h"
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -78,14 +79,20 @@ class Splicer {
     editor.SetName(graph.name());
     ValueMap values;
     for (size_t i = 0; i < graph.inputs().size(); ++i) {
-      if (top && plan_.input_moves[i]) continue;
+      if (plan.input_moves[i]) continue;
       const Value& input = graph.value(graph.inputs()[i]);
       values[graph.inputs()[i]] = editor.AddInput(input.name, input.type);
       if (top) signature.inputs.push_back(program_.signature.inputs[i]);
     }
     for (const PlanUnit& unit : plan.order) {
       if (unit.partition < 0) {
-        copier_.CopyNode(graph, unit.node, editor, values);
+        std::function<bool(size_t, size_t)> omits;
+        if (!plan.operand_moves.empty()) {
+          omits = [&](size_t argument, size_t element) {
+            return plan.operand_moves.contains({unit.node, argument, element});
+          };
+        }
+        copier_.CopyNode(graph, unit.node, editor, values, omits);
       } else {
         InsertCall(graph, plan.partitions[unit.partition], calls_[g][unit.partition], editor,
                    values);
@@ -133,8 +140,9 @@ class Splicer {
     ExportedProgram& copy = copier_.copy();
     absl::flat_hash_set<std::string> kept, moved;
     for (const InputSpec& spec : copy.signature.inputs) kept.insert(spec.target);
-    for (size_t i = 0; i < plan_.input_moves.size(); ++i) {
-      if (plan_.input_moves[i]) moved.insert(program_.signature.inputs[i].target);
+    const std::vector<bool>& moves = plan_.graphs[0].input_moves;
+    for (size_t i = 0; i < moves.size(); ++i) {
+      if (moves[i]) moved.insert(program_.signature.inputs[i].target);
     }
     const auto copy_map = [&](const ConstantMap& from, ConstantMap& to) {
       for (const auto& [name, tensor] : from) {

@@ -22,8 +22,7 @@ ExportedProgram BuildSubprogram(const ExportedProgram& owner, const Partition& p
     for (const OwnedConstant& constant : partition.constants) {
       const InputSpec& spec = owner.signature.inputs[constant.input];
       if (spec.kind != kind) continue;
-      const ValueId input = graph.inputs()[constant.input];
-      values[input] = editor.AddInput(constant.name, graph.value(input).type);
+      values[constant.value] = editor.AddInput(constant.name, graph.value(constant.value).type);
       program.signature.inputs.push_back(spec);
       // A verified program has all of its constants.
       const ConstantTensor& tensor = *owner.FindConstant(spec);

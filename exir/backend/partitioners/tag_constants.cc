@@ -2,10 +2,13 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "exir/ir/subgraph_operands.h"
 
 namespace belay::exir {
 namespace {
@@ -18,7 +21,9 @@ void TagInputs(const ExportedProgram& program, bool mutated, PartitionResult& re
     if (tagged.graph == ExportedProgram::kTop) tags[tagged.node] = &tagged.tag;
   }
   absl::flat_hash_set<ValueId> done;
-  for (const PartitionResult::InputTag& tagged : result.inputs) done.insert(tagged.input);
+  for (const PartitionResult::InputTag& tagged : result.inputs) {
+    if (tagged.graph == ExportedProgram::kTop) done.insert(tagged.input);
+  }
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     const ValueId input = graph.inputs()[i];
     const InputSpec& spec = program.signature.inputs[i];
@@ -40,6 +45,33 @@ void TagInputs(const ExportedProgram& program, bool mutated, PartitionResult& re
 
 void TagConstantData(const ExportedProgram& program, PartitionResult& result) {
   TagInputs(program, /*mutated=*/false, result);
+}
+
+void TagSubgraphConstants(const ExportedProgram& program, PartitionResult& result) {
+  const ConstantSubgraphInputs constants = FindConstantSubgraphInputs(program);
+  std::vector<absl::flat_hash_map<NodeId, const std::string*>> tags(program.graphs.size());
+  for (const PartitionResult::NodeTag& tagged : result.nodes) {
+    tags[tagged.graph.index()][tagged.node] = &tagged.tag;
+  }
+  absl::flat_hash_set<std::pair<GraphId, ValueId>> done;
+  for (const PartitionResult::InputTag& tagged : result.inputs) {
+    done.insert({tagged.graph, tagged.input});
+  }
+  for (uint32_t g = 1; g < program.graphs.size(); ++g) {
+    const Graph& graph = program.graphs[GraphId(g)];
+    for (size_t i = 0; i < graph.inputs().size(); ++i) {
+      const ValueId input = graph.inputs()[i];
+      if (!constants[g][i].has_value() || done.contains({GraphId(g), input})) continue;
+      const std::string* smallest = nullptr;
+      for (NodeId user : graph.value(input).users) {
+        const auto it = tags[g].find(user);
+        if (it != tags[g].end() && (smallest == nullptr || *it->second < *smallest)) {
+          smallest = it->second;
+        }
+      }
+      if (smallest != nullptr) result.inputs.push_back({input, *smallest, GraphId(g)});
+    }
+  }
 }
 
 void TagMutatedBuffers(const ExportedProgram& program, PartitionResult& result) {

@@ -13,7 +13,12 @@ namespace belay::exir {
 // with the smallest of its users' tags. Inputs that already have a tag keep it. O(uses + tags).
 void TagConstantData(const ExportedProgram& program, PartitionResult& result);
 
-// The same for buffers that the program mutates.
+// Tags the inputs of subgraphs that tagged nodes use and that are the same constant in every call
+// (FindConstantSubgraphInputs), with the smallest of their users' tags. Inputs that already have a
+// tag keep it. O(program).
+void TagSubgraphConstants(const ExportedProgram& program, PartitionResult& result);
+
+// Same as TagConstantData, for buffers that the program mutates.
 void TagMutatedBuffers(const ExportedProgram& program, PartitionResult& result);
 
 }  // namespace belay::exir
