@@ -161,6 +161,12 @@ absl::Status MethodInputs::CheckSizes(size_t i, const TensorPlan& tensor,
 absl::Status MethodInputs::SetTensor(size_t i, const TensorPlan& tensor, const EValue& value) {
   const TensorView* view = value.get_if<TensorView>();
   if (view == nullptr) return Mismatch(i, value);
+  // A loop sets the same tensors in each iteration.
+  const TensorView& earlier = *slots_->slot(plan(i).value).get_if<TensorView>();
+  if (set_[i] != 0 && view->data == earlier.data && view->dtype == earlier.dtype &&
+      view->sizes == earlier.sizes && view->strides == earlier.strides) {
+    return absl::OkStatus();
+  }
   if (view->strides.size() != view->rank()) {
     return absl::InvalidArgumentError(absl::StrCat(Describe(i), ": ", view->rank(), " sizes and ",
                                                    view->strides.size(), " strides"));

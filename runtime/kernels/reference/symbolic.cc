@@ -2,10 +2,13 @@
 // assertions.
 #include <algorithm>
 #include <complex>
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "runtime/core/checked_math.h"
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
@@ -17,9 +20,31 @@
 namespace belay {
 namespace {
 
+// Sums and comparisons of ints, which each iteration of a loop computes. Returns false for all
+// others, and if the sum overflows.
+template <ScalarOp kOp>
+bool RunOnInts(KernelContext& context, const EValue& a, const EValue& b) {
+  const int64_t *x = a.get_if<int64_t>(), *y = b.get_if<int64_t>();
+  if (x == nullptr || y == nullptr) return false;
+  if constexpr (kOp == ScalarOp::kLt) {
+    context.SetScalarOutput(0, EValue(*x < *y));
+    return true;
+  }
+  if constexpr (kOp == ScalarOp::kAdd) {
+    const std::optional<int64_t> sum = CheckedAdd(*x, *y);
+    if (!sum.has_value()) return false;
+    context.SetScalarOutput(0, EValue(*sum));
+    return true;
+  }
+  return false;
+}
+
 template <ScalarOp kOp>
 absl::Status Run(KernelContext& context,
                  const ScalarCall<KernelArguments, ScalarOpArity(kOp)>& call) {
+  if constexpr (ScalarOpArity(kOp) == 2) {
+    if (RunOnInts<kOp>(context, *call.values[0], *call.values[1])) return absl::OkStatus();
+  }
   EValue values[ScalarOpArity(kOp)];
   for (int k = 0; k < ScalarOpArity(kOp); ++k) values[k] = *call.values[k];
   ABSL_ASSIGN_OR_RETURN(const EValue result, ApplyScalarOp(kOp, values));
