@@ -1,6 +1,9 @@
 #include "exir/flop_count.h"
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "exir/ir/lowered_backend_module.h"
 #include "runtime/schema/operator_facts.h"
@@ -90,6 +93,19 @@ class FlopCounter {
   const Node& node_;
 };
 
+// The iterations of scan and map; 1 for other nodes.
+double RowsOf(const ExportedProgram& program, const Graph& graph, const Node& node) {
+  const std::optional<int> index = node.target->ArgumentIndex("rows");
+  if (!index.has_value() || static_cast<size_t>(*index) >= node.arguments.size()) return 1;
+  std::optional<double> rows;
+  ForEachValue(node.arguments[static_cast<size_t>(*index)], [&](ValueId value) {
+    const TensorMeta* tensor = graph.value(value).tensor();
+    if (rows.has_value() || tensor == nullptr || tensor->sizes.empty()) return;
+    rows = static_cast<double>(tensor->sizes[0].Range(program.ranges).max);
+  });
+  return rows.value_or(1);
+}
+
 }  // namespace
 
 double FlopsOf(const ExportedProgram& program, const Graph& graph, const Node& node) {
@@ -101,11 +117,40 @@ double FlopsOf(const ExportedProgram& program, const Graph& graph, const Node& n
 }
 
 double FlopsOf(const ExportedProgram& program) {
+  const std::vector<double> runs = RunsOfGraphs(program);
   double flops = 0;
-  for (const Graph& graph : program.graphs) {
-    for (const NodeId id : graph.nodes()) flops += FlopsOf(program, graph, graph.node(id));
+  for (uint32_t g = 0; g < program.graphs.size(); ++g) {
+    const Graph& graph = program.graphs[GraphId(g)];
+    for (const NodeId id : graph.nodes()) {
+      flops += runs[g] * FlopsOf(program, graph, graph.node(id));
+    }
   }
   return flops;
+}
+
+std::vector<double> RunsOfGraphs(const ExportedProgram& program) {
+  const auto for_each_subgraph = [&](const Graph& graph, const auto& fn) {
+    for (const NodeId id : graph.nodes()) {
+      for (const Argument& argument : graph.node(id).arguments) {
+        ForEachGraph(argument, [&](GraphId subgraph) { fn(graph.node(id), subgraph); });
+      }
+    }
+  };
+  std::vector<double> runs(program.graphs.size(), 0);
+  std::vector<size_t> references(program.graphs.size(), 0);
+  for (const Graph& graph : program.graphs) {
+    for_each_subgraph(graph, [&](const Node&, GraphId g) { ++references[g.index()]; });
+  }
+  runs[0] = 1;
+  std::vector<GraphId> order = {ExportedProgram::kTop};  // each follows all its users
+  for (size_t next = 0; next < order.size(); ++next) {
+    const Graph& graph = program.graphs[order[next]];
+    for_each_subgraph(graph, [&](const Node& node, GraphId g) {
+      runs[g.index()] += runs[order[next].index()] * RowsOf(program, graph, node);
+      if (--references[g.index()] == 0) order.push_back(g);
+    });
+  }
+  return runs;
 }
 
 }  // namespace belay::exir

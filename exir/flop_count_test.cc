@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "exir/ops/standard_ops.h"
 #include "exir/testing/programs.h"
@@ -67,6 +68,31 @@ INSTANTIATE_TEST_SUITE_P(
   })",
             35840}),
     [](const auto& info) { return std::string(info.param.name); });
+
+// A product of 16 operations in a loop over at most 8 rows, and one in each branch of it.
+TEST(RunsOfGraphsTest, CountsRowsOfLoops) {
+  ASSERT_OK_AND_ASSIGN(const auto ops, CreateStandardOps());
+  const ExportedProgram program = ParseOrDie(R"(program aten {
+    ranges { s0: [2, 8] }
+    graph(%x: f32[s0,2,2] user_input, %h: f32[2,2] user_input) {
+      %c: f32[2,2], %y: f32[s0,2,2] = higher_order.scan(graph#1, [%h], [%x], [])
+      return (%c user_output, %y user_output)
+    }
+    graph step(%h: f32[2,2], %x: f32[2,2]) {
+      %m: f32[2,2] = aten.mm.default(%h, %x)
+      %p: b8[] = aten.any.default(%m)
+      %r: f32[2,2] = higher_order.cond(%p, graph#2, graph#3, [%m])
+      return (%r, %m)
+    }
+    graph yes(%m: f32[2,2]) {
+      %n: f32[2,2] = aten.mm.default(%m, %m)
+      return (%n)
+    }
+    graph no(%m: f32[2,2]) { return (%m) } })",
+                                             *ops);
+  EXPECT_EQ(RunsOfGraphs(program), (std::vector<double>{1, 8, 8, 8}));
+  EXPECT_EQ(FlopsOf(program), 8 * 16 + 8 * 16);
+}
 
 }  // namespace
 }  // namespace belay::exir

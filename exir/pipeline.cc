@@ -160,13 +160,14 @@ void ReportDelegation(const std::string& method, const ExportedProgram& program,
                       const Reasons& reasons, PipelineReport& report) {
   DelegationReport left{.method = method, .backend_id = ""};
   std::vector<DelegationReport> backends;
+  const std::vector<double> runs = RunsOfGraphs(program);
   for (uint32_t g = 0; g < program.graphs.size(); ++g) {
     const Graph& graph = program.graphs[GraphId(g)];
     for (NodeId id : graph.nodes()) {
       const Node& node = graph.node(id);
       if (!IsDelegateCall(node, *program.ops)) {
         ++left.nodes;
-        const double flops = FlopsOf(program, graph, node);
+        const double flops = runs[g] * FlopsOf(program, graph, node);
         left.flops += flops;
         const auto reason = reasons.find({method, graph.name(), node.name});
         report.left_over.push_back({.method = method,
@@ -200,7 +201,7 @@ void ReportDelegation(const std::string& method, const ExportedProgram& program,
       }
       AddCost(lowered.cost, entry->cost);
       ++entry->delegate_calls;
-      entry->flops += FlopsOf(lowered.original);
+      entry->flops += runs[g] * FlopsOf(lowered.original);
       for (const Graph& inner : lowered.original.graphs) entry->nodes += inner.num_nodes();
       entry->constant_bytes += ConstantBytes(lowered.original);
     }
