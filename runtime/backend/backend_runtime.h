@@ -37,7 +37,8 @@ struct DelegateInitContext {
   absl::Span<const EValue* const> outputs;
   // Remainder of Limits::delegate_bytes for the delegates of the method; never null. Before it
   // allocates, a handle charges all memory that it keeps and whose size the program determines:
-  // copies, tables, state. DelegateHandle::ScratchBytes is not charged here.
+  // copies, tables, state. DelegateHandle::ScratchBytes is not charged here. Outlives the handle,
+  // which may charge memory for the sizes of a call (runtime/core/reserved_memory.h).
   MemoryBudget* memory;
   // Threads for a call, from the method's options; null: only the calling thread. Outlives the
   // handle, and is leased to the calling thread while the handle executes.

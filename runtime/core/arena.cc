@@ -1,6 +1,7 @@
 #include "runtime/core/arena.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -39,21 +40,63 @@ absl::StatusOr<AlignedBuffer> AlignedBuffer::Create(uint64_t bytes) {
   return buffer;
 }
 
+absl::StatusOr<AlignedBuffer> AlignedBuffer::Reserve(uint64_t bytes) {
+  AlignedBuffer buffer;
+  if (bytes == 0) return buffer;
+  if (bytes > static_cast<uint64_t>(PTRDIFF_MAX)) return NoMemory(bytes);
+  void* const data = mmap(nullptr, static_cast<size_t>(bytes), PROT_NONE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (data == MAP_FAILED) return NoMemory(bytes);
+  // Only a hint. A huge page would commit the neighbors of a written page.
+  madvise(data, static_cast<size_t>(bytes), MADV_NOHUGEPAGE);
+  buffer.allocation_ = data;
+  buffer.is_mapped_ = true;
+  buffer.data_ = static_cast<std::byte*>(data);
+  buffer.size_ = static_cast<size_t>(bytes);
+  return buffer;
+}
+
+absl::Status AlignedBuffer::Commit(uint64_t begin, uint64_t end) {
+  if (begin >= end) return absl::OkStatus();
+  const uint64_t page = static_cast<uint64_t>(getpagesize());
+  begin = begin / page * page;
+  if (mprotect(data_ + begin, static_cast<size_t>(end - begin), PROT_READ | PROT_WRITE) != 0) {
+    return NoMemory(end - begin);
+  }
+  return absl::OkStatus();
+}
+
+void AlignedBuffer::Discard() {
+  if (!is_mapped_) return;
+  madvise(allocation_, size_, MADV_DONTNEED);
+  mprotect(allocation_, size_, PROT_NONE);
+}
+
+void AlignedBuffer::Free() {
+  if (is_mapped_) {
+    munmap(allocation_, size_);
+  } else {
+    std::free(allocation_);
+  }
+}
+
 AlignedBuffer::AlignedBuffer(AlignedBuffer&& other) noexcept
     : allocation_(std::exchange(other.allocation_, nullptr)),
+      is_mapped_(std::exchange(other.is_mapped_, false)),
       data_(std::exchange(other.data_, nullptr)),
       size_(std::exchange(other.size_, 0)) {}
 
 AlignedBuffer& AlignedBuffer::operator=(AlignedBuffer&& other) noexcept {
   if (this != &other) {
-    std::free(allocation_);
+    Free();
     allocation_ = std::exchange(other.allocation_, nullptr);
+    is_mapped_ = std::exchange(other.is_mapped_, false);
     data_ = std::exchange(other.data_, nullptr);
     size_ = std::exchange(other.size_, 0);
   }
   return *this;
 }
 
-AlignedBuffer::~AlignedBuffer() { std::free(allocation_); }
+AlignedBuffer::~AlignedBuffer() { Free(); }
 
 }  // namespace belay

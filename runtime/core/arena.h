@@ -20,6 +20,9 @@ class AlignedBuffer {
   AlignedBuffer() = default;
   // kResourceExhausted if the memory can't be allocated; never throws or aborts.
   static absl::StatusOr<AlignedBuffer> Create(uint64_t bytes);
+  // Reserves address space that must not be accessed before Commit(). Pages are never huge.
+  // kResourceExhausted if the system lacks address space of this size.
+  static absl::StatusOr<AlignedBuffer> Reserve(uint64_t bytes);
   AlignedBuffer(AlignedBuffer&& other) noexcept;
   AlignedBuffer& operator=(AlignedBuffer&& other) noexcept;
   ~AlignedBuffer();
@@ -28,8 +31,19 @@ class AlignedBuffer {
   size_t size() const { return size_; }
   absl::Span<std::byte> span() const { return absl::MakeSpan(data_, size_); }
 
+  // Makes the pages of [begin, end) of a block of Reserve() accessible; they use memory from their
+  // first access on. No effect on pages that are accessible. Precondition: inside the block.
+  //   kResourceExhausted  a limit of the process
+  absl::Status Commit(uint64_t begin, uint64_t end);
+  // Returns all pages of a block of Reserve() to the system. They must be committed again, and are
+  // zero then.
+  void Discard();
+
  private:
+  void Free();
+
   void* allocation_ = nullptr;  // the block that contains data_
+  bool is_mapped_ = false;      // allocation_ is a mapping of size_ bytes
   std::byte* data_ = nullptr;
   size_t size_ = 0;
 };

@@ -37,6 +37,35 @@ TEST(AlignedBufferTest, RejectsImpossibleSizes) {
   }
 }
 
+TEST(AlignedBufferTest, ReservedPagesAreCommittedAndDiscarded) {
+  constexpr uint64_t kSize = uint64_t{1} << 42;
+  ASSERT_OK_AND_ASSIGN(AlignedBuffer buffer, AlignedBuffer::Reserve(kSize));
+  EXPECT_EQ(buffer.size(), kSize);
+  for (const uint64_t begin : {uint64_t{0}, uint64_t{100'001}, kSize - 1}) {
+    ASSERT_OK(buffer.Commit(begin, begin + 1));
+    EXPECT_EQ(buffer.data()[begin], std::byte{0});
+    buffer.data()[begin] = std::byte{1};
+  }
+  ASSERT_OK(buffer.Commit(0, 100'002));  // pages that are accessible keep their content
+  EXPECT_EQ(buffer.data()[100'001], std::byte{1});
+  ASSERT_OK(buffer.Commit(7, 7));
+  buffer.Discard();
+  ASSERT_OK(buffer.Commit(0, 1));
+  EXPECT_EQ(buffer.data()[0], std::byte{0});
+  AlignedBuffer moved = std::move(buffer);
+  EXPECT_EQ(moved.size(), kSize);
+  ASSERT_OK_AND_ASSIGN(moved, AlignedBuffer::Create(8));
+  EXPECT_EQ(moved.size(), 8u);
+}
+
+TEST(AlignedBufferTest, RejectsImpossibleReservations) {
+  for (uint64_t size : {uint64_t{1} << 62, uint64_t{1} << 63, UINT64_MAX}) {
+    EXPECT_THAT(AlignedBuffer::Reserve(size), StatusIs(absl::StatusCode::kResourceExhausted));
+  }
+  ASSERT_OK_AND_ASSIGN(const AlignedBuffer empty, AlignedBuffer::Reserve(0));
+  EXPECT_EQ(empty.size(), 0u);
+}
+
 TEST(AlignedBufferTest, MovedFromBufferIsEmpty) {
   ASSERT_OK_AND_ASSIGN(AlignedBuffer a, AlignedBuffer::Create(8));
   std::byte* data = a.data();

@@ -16,4 +16,9 @@ absl::Status MemoryBudget::Take(uint64_t bytes, std::string_view what) {
                                                    bytes_, ", of which ", left(), " are left"));
 }
 
+void MemoryBudget::Give(uint64_t bytes) {
+  taken_ -= bytes;
+  if (whole_ != nullptr) whole_->Give(bytes);
+}
+
 }  // namespace belay

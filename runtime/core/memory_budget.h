@@ -9,7 +9,7 @@
 
 namespace belay {
 
-// Accounts for memory; usage is cumulative. Allocates nothing: code that allocates a size
+// Accounts for memory. Allocates nothing: code that allocates a size
 // determined by a file first calls Take(). Used by one thread at a time.
 class MemoryBudget {
  public:
@@ -23,6 +23,8 @@ class MemoryBudget {
   // kResourceExhausted, naming `what`, the limit and the sizes, if less is left; nothing is charged
   // then.
   absl::Status Take(uint64_t bytes, std::string_view what);
+  // Returns bytes that were taken.
+  void Give(uint64_t bytes);
 
  private:
   std::string_view limit_;

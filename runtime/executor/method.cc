@@ -18,6 +18,7 @@
 namespace belay {
 
 struct Method::Impl {
+  std::unique_ptr<MemoryBudget> arena;  // charged by slots and inputs
   const Program* program;
   const MethodPlan* plan;
   std::unique_ptr<SlotTable> slots;
@@ -61,20 +62,22 @@ absl::StatusOr<Method> Method::Load(const Program& program, std::string_view nam
     ABSL_RETURN_IF_ERROR(
         memory->Take(bound.bytes(), absl::StrCat("the tables of method ", Quoted(plan->name))));
   }
-  MemoryBudget arena("arena_bytes", program.limits().arena_bytes, memory);
-  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<SlotTable> slots, SlotTable::Create(*plan, arena));
+  auto arena = std::make_unique<MemoryBudget>("arena_bytes", program.limits().arena_bytes, memory);
+  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<SlotTable> slots, SlotTable::Create(*plan, *arena));
   ABSL_ASSIGN_OR_RETURN(MethodCode code, MethodCode::Resolve(program, slots.get(), kernels,
                                                              backends, options.threads, events));
-  ABSL_ASSIGN_OR_RETURN(MethodInputs inputs, MethodInputs::Create(slots.get(), arena));
+  ABSL_ASSIGN_OR_RETURN(MethodInputs inputs, MethodInputs::Create(slots.get(), *arena));
   {
     const ScopedEvent allocate(events, EventKind::kAllocate);
     ABSL_RETURN_IF_ERROR(slots->AllocateMemory(state));
     if (state == nullptr) slots->ResetState();
   }
   ABSL_RETURN_IF_ERROR(code.Prepare(memory));
+  slots->EmptyDynamicTensors();
   const bool movable = slots->has_movable_outputs();
-  return Method(std::make_unique<Impl>(Impl{&program, plan, std::move(slots), std::move(inputs),
-                                            std::move(code), options.threads, events, movable}));
+  return Method(std::make_unique<Impl>(Impl{std::move(arena), &program, plan, std::move(slots),
+                                            std::move(inputs), std::move(code), options.threads,
+                                            events, movable}));
 }
 
 const Program& Method::program() const { return *impl_->program; }
@@ -88,6 +91,7 @@ absl::Status Method::SetInput(size_t i, const EValue& value) { return impl_->inp
 absl::Status Method::Execute(const ExecuteOptions& options) {
   const ScopedEvent execute(impl_->events, EventKind::kExecute);
   ABSL_RETURN_IF_ERROR(impl_->inputs.CheckReady());
+  ABSL_RETURN_IF_ERROR(impl_->slots->StartCall());
   impl_->FixMovedCalls();
   const ThreadPool::Lease lease(impl_->threads);
   return impl_->code.Run(options);
@@ -96,6 +100,7 @@ absl::Status Method::Execute(const ExecuteOptions& options) {
 absl::Status Method::ExecuteWithin(Budget& budget) {
   const ScopedEvent execute(impl_->events, EventKind::kExecute);
   ABSL_RETURN_IF_ERROR(impl_->inputs.CheckReady());
+  ABSL_RETURN_IF_ERROR(impl_->slots->StartCall());
   impl_->FixMovedCalls();
   return impl_->code.RunWithin(budget);
 }

@@ -31,7 +31,7 @@ struct MethodOptions {
   // with the initial content.
   SharedState* state = nullptr;
   // For programs inside delegates: a budget charged for all memory of the method, in addition to
-  // the limits. Need not outlive Load.
+  // the limits. Must outlive the method.
   MemoryBudget* memory = nullptr;
   // Threads that work on each instruction. Results are the same for any number of threads, and for
   // null.
@@ -45,7 +45,8 @@ struct MethodOptions {
 class Method {
  public:
   // Resolves every kernel and delegate of the method, allocates its memory, initializes its state.
-  // Afterwards Execute() allocates nothing.
+  // Afterwards Execute() allocates nothing. Exception: a large arena of tensors with dynamic sizes
+  // is address space, whose pages are used when a call first needs them.
   //   kNotFound            unknown method; or operators without a kernel or missing backends (all
   //                        of them are listed)
   //   kResourceExhausted   memory, or a limit of the program
@@ -84,7 +85,9 @@ class Method {
   // Runs the instructions. First checks that sizes with the same symbol agree (kInvalidArgument,
   // naming both inputs), and that a mutated input shares no memory with others.
   //   kFailedPrecondition  inputs that were never set (all are named)
-  //   kResourceExhausted   Limits::executed_instructions, or the bounds in `options`
+  //   kResourceExhausted   Limits::executed_instructions, or the bounds in `options`; tensors
+  //                       of dynamic sizes need more than Limits::arena_bytes, delegate_bytes or
+  //                       scratch_bytes
   //   kDeadlineExceeded, kCancelled  as set in `options`; the message names the next instruction
   //   any error of a kernel or delegate, annotated with instruction index, operator, method
   // After an error, outputs are undefined and state is as left by the instructions before the

@@ -202,8 +202,8 @@ void MethodCode::AddOperands(const OperandRange& range, Record& record) {
 KernelContext MethodCode::ContextOf(const Record& record, size_t arguments, size_t outputs) {
   EValue* const* operands = operands_.data() + record.first_operand;
   return KernelContext(absl::MakeConstSpan(operands, arguments),
-                       absl::MakeConstSpan(operands + arguments, outputs), slots_, scratch_.span(),
-                       threads_);
+                       absl::MakeConstSpan(operands + arguments, outputs), slots_,
+                       scratch_.span().first(committed_scratch_), threads_);
 }
 
 absl::Status MethodCode::ResolveKernel(const KernelCallPlan& call, size_t instruction,
@@ -227,15 +227,22 @@ absl::Status MethodCode::ResolveKernel(const KernelCallPlan& call, size_t instru
   record.call = calls_needed_;
   calls_needed_ += (record.kernel->call_bytes + kCallAlignment - 1) & ~(kCallAlignment - 1);
   const uint64_t bytes = record.kernel->ScratchBytes(record.context);
-  if (bytes > program_->limits().scratch_bytes) {
-    return Annotate(
-        absl::ResourceExhaustedError(absl::StrCat(
-            "it needs ", bytes, " bytes of working memory, the limit 'scratch_bytes' is ",
-            program_->limits().scratch_bytes)),
-        instruction);
+  if (record.is_dynamic && bytes > MethodPlan::kLargestFixedArena &&
+      bytes <= program_->limits().reserved_bytes) {
+    record.checks_scratch = true;
+    checked_scratch_ = std::max(checked_scratch_, bytes);
+  } else if (bytes <= program_->limits().scratch_bytes) {
+    scratch_needed_ = std::max(scratch_needed_, bytes);
+  } else {
+    return Annotate(ScratchError(bytes), instruction);
   }
-  scratch_needed_ = std::max(scratch_needed_, bytes);
   return absl::OkStatus();
+}
+
+absl::Status MethodCode::ScratchError(uint64_t bytes) const {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("it needs ", bytes, " bytes of working memory, the limit 'scratch_bytes' is ",
+                   program_->limits().scratch_bytes));
 }
 
 void MethodCode::AddOverlays(const KernelCallPlan& call, Record& record) {
@@ -280,11 +287,14 @@ absl::Status MethodCode::CheckOverlays(const Record& record) const {
 }
 
 absl::Status MethodCode::Prepare(MemoryBudget* memory) {
+  memory_ = memory;
   if (memory != nullptr) {
     ABSL_RETURN_IF_ERROR(memory->Take(scratch_needed_, "working memory of kernels"));
     ABSL_RETURN_IF_ERROR(memory->Take(calls_needed_, "calls of kernels"));
   }
-  MemoryBudget delegates("delegate_bytes", program_->limits().delegate_bytes, memory);
+  delegate_memory_ =
+      std::make_unique<MemoryBudget>("delegate_bytes", program_->limits().delegate_bytes, memory);
+  MemoryBudget& delegates = *delegate_memory_;
   handles_.resize(plan_->delegates.size());
   for (size_t i = 0; i < records_.size(); ++i) {
     if (records_[i].kind != Record::Kind::kDelegate) continue;
@@ -297,7 +307,14 @@ absl::Status MethodCode::Prepare(MemoryBudget* memory) {
         std::max(of_delegates, handle->ScratchBytes());  // each delegate is called, by validation
   }
   ABSL_RETURN_IF_ERROR(delegates.Take(of_delegates, "working memory of delegates"));
-  ABSL_ASSIGN_OR_RETURN(scratch_, AlignedBuffer::Create(std::max(scratch_needed_, of_delegates)));
+  const uint64_t scratch = std::max(scratch_needed_, of_delegates);
+  committed_scratch_ = static_cast<size_t>(scratch);
+  if (checked_scratch_ > scratch) {
+    ABSL_ASSIGN_OR_RETURN(scratch_, AlignedBuffer::Reserve(checked_scratch_));
+    ABSL_RETURN_IF_ERROR(scratch_.Commit(0, scratch));
+  } else {
+    ABSL_ASSIGN_OR_RETURN(scratch_, AlignedBuffer::Create(scratch));
+  }
   ABSL_ASSIGN_OR_RETURN(calls_, AlignedBuffer::Create(calls_needed_));
   for (size_t i = 0; i < records_.size(); ++i) {
     Record& record = records_[i];
@@ -427,6 +444,22 @@ absl::Status MethodCode::RunKernel(Record& record) {
   std::byte* const call = calls_.data() + record.call;
   if (record.reads_call) {
     ABSL_RETURN_IF_ERROR(kernel.read_call(record.context, kernel.signature, call));
+  }
+  if (record.checks_scratch) [[unlikely]] {
+    const uint64_t bytes = kernel.ScratchBytes(record.context);
+    if (bytes > std::min(program_->limits().scratch_bytes, checked_scratch_)) {
+      return ScratchError(bytes);
+    }
+    if (bytes > committed_scratch_) {
+      if (memory_ != nullptr) {
+        ABSL_RETURN_IF_ERROR(
+            memory_->Take(bytes - committed_scratch_, "working memory for the sizes of this call"));
+      }
+      ABSL_RETURN_IF_ERROR(scratch_.Commit(0, bytes));
+      committed_scratch_ = static_cast<size_t>(bytes);
+    }
+    record.context =
+        ContextOf(record, record.context.num_arguments(), record.context.num_outputs());
   }
   return kernel.run_call(record.context, call);
 }

@@ -45,7 +45,8 @@ class MethodCode {
 
   // Allocates working memory and creates the delegates. Call once, after the slots have their
   // memory.
-  //   kResourceExhausted  Limits::delegate_bytes, or `memory`, which is charged unless null
+  //   kResourceExhausted  Limits::delegate_bytes, or `memory`, which is charged unless null, and
+  //                       must outlive the object
   absl::Status Prepare(MemoryBudget* memory);
 
   // Fixes the calls on inputs and movable outputs at their current addresses (Kernel::fix_call).
@@ -61,7 +62,7 @@ class MethodCode {
 
   std::vector<InstructionInfo> Describe() const;
   // Size of working memory and of the kernels' calls.
-  uint64_t memory_bytes() const { return scratch_.size() + calls_.size(); }
+  uint64_t memory_bytes() const { return committed_scratch_ + calls_.size(); }
 
  private:
   struct Record {
@@ -80,6 +81,8 @@ class MethodCode {
     // Kernels: the call is parsed before each run, since an argument is computed or parsing failed
     // at load.
     bool reads_call = false;
+    // Kernels: working memory is large at the maximum sizes, so that each call is checked.
+    bool checks_scratch = false;
     WorkRule rule;                                  // kernels: cost model
     uint64_t work = 0;                              // work of a call; 0 if dynamic
     void (*run_fixed)(const void* call) = nullptr;  // kFixedKernel
@@ -119,6 +122,7 @@ class MethodCode {
   // are accessed through their slots.
   bool IsFixed(absl::Span<const uint32_t> arguments) const;
   absl::Status RunKernel(Record& record);
+  absl::Status ScratchError(uint64_t bytes) const;
   // Whether the sizes of all tensors among the values, including list elements, are known at load.
   bool IsStatic(absl::Span<const uint32_t> values) const;
   // Whether the addresses of all tensors among the values, including list elements, are constant:
@@ -160,9 +164,13 @@ class MethodCode {
   std::vector<Overlay> overlays_;
   std::vector<uint32_t>
       movable_calls_;  // records whose calls can be fixed once all operands have an address
+  MemoryBudget* memory_ = nullptr;                 // of Prepare(); may be null
+  std::unique_ptr<MemoryBudget> delegate_memory_;  // used by the handles
   std::vector<std::unique_ptr<DelegateHandle>> handles_;
   uint64_t scratch_needed_ = 0;
   size_t calls_needed_ = 0;
+  uint64_t checked_scratch_ = 0;  // as scratch_needed_, of the calls with checks_scratch
+  size_t committed_scratch_ = 0;  // bytes of scratch_ that may be accessed
   AlignedBuffer scratch_, calls_;
 };
 

@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/one_dtype_copy.h"
 #include "runtime/core/same_value.h"
@@ -51,7 +52,7 @@ absl::StatusOr<MethodInputs> MethodInputs::Create(SlotTable* slots, MemoryBudget
   inputs.copy_of_.resize(count, nullptr);
   uint64_t bytes = 0;
   size_t tensors = 0;
-  bool mutates = false;
+  bool mutates = false, dynamic = false;
   std::vector<uint64_t> offsets(count, 0);
   for (uint32_t i = 0; i < count; ++i) {
     const InputPlan& input = plan.inputs[i];
@@ -73,6 +74,7 @@ absl::StatusOr<MethodInputs> MethodInputs::Create(SlotTable* slots, MemoryBudget
     const std::optional<uint64_t> aligned =
         end.has_value() ? CheckedAlignUp(*end, kArenaAlignment) : std::nullopt;
     offsets[i] = bytes;
+    dynamic = dynamic || !tensor->is_static();
     bytes = aligned.value_or(UINT64_MAX);  // exceeds any budget
   }
   if (mutates) {
@@ -85,19 +87,28 @@ absl::StatusOr<MethodInputs> MethodInputs::Create(SlotTable* slots, MemoryBudget
     return std::tie(a.constraint->symbol, a.input, a.constraint->dim) <
            std::tie(b.constraint->symbol, b.input, b.constraint->dim);
   });
-  ABSL_RETURN_IF_ERROR(memory.Take(
-      bytes, absl::StrCat("method ", Quoted(plan.name), ": memory for copies of inputs")));
-  ABSL_ASSIGN_OR_RETURN(inputs.copies_, AlignedBuffer::Create(bytes));
+  std::byte* data = nullptr;
+  if (dynamic && bytes > MethodPlan::kLargestFixedArena && bytes != UINT64_MAX) {
+    ABSL_ASSIGN_OR_RETURN(ReservedMemory reserved, ReservedMemory::Create(bytes, tensors, memory));
+    inputs.reserved_.emplace(std::move(reserved));
+    data = inputs.reserved_->data();
+  } else {
+    ABSL_RETURN_IF_ERROR(memory.Take(
+        bytes, absl::StrCat("method ", Quoted(plan.name), ": memory for copies of inputs")));
+    ABSL_ASSIGN_OR_RETURN(inputs.copies_, AlignedBuffer::Create(bytes));
+    data = inputs.copies_.data();
+  }
   for (size_t i = 0; i < count; ++i) {
     const TensorPlan* tensor = slots->tensor_plan(plan.inputs[i].value);
     if (tensor != nullptr && !plan.inputs[i].mutated && tensor->max_bytes > 0) {
-      inputs.copy_of_[i] = inputs.copies_.data() + offsets[i];
+      inputs.copy_of_[i] = data + offsets[i];
     }
   }
   return inputs;
 }
 
 void MethodInputs::AddMemory(const MethodPlan& plan, MemoryBound& bound) {
+  bound.Add(1, PageRanges::MemoryBytes(plan.inputs.size()));
   bound.Add(plan.inputs.size(), 2 * sizeof(uint64_t) + sizeof(std::byte*) + sizeof(Span));
   for (const InputPlan& input : plan.inputs) {
     bound.Add(input.constraints.size(), 3 * sizeof(Term));  // in a vector that grows by doubling
@@ -163,8 +174,9 @@ absl::Status MethodInputs::SetTensor(size_t i, const TensorPlan& tensor, const E
   if (view == nullptr) return Mismatch(i, value);
   // A loop sets the same tensors in each iteration.
   const TensorView& earlier = *slots_->slot(plan(i).value).get_if<TensorView>();
-  if (set_[i] != 0 && view->data == earlier.data && view->dtype == earlier.dtype &&
-      view->sizes == earlier.sizes && view->strides == earlier.strides) {
+  if (set_[i] != 0 && view->data != nullptr && view->data == earlier.data &&
+      view->dtype == earlier.dtype && view->sizes == earlier.sizes &&
+      view->strides == earlier.strides) {
     return absl::OkStatus();
   }
   if (view->strides.size() != view->rank()) {
@@ -193,7 +205,13 @@ absl::Status MethodInputs::SetTensor(size_t i, const TensorPlan& tensor, const E
                                  "strides ",
                                  FormatSizes(planned.strides)));
   } else {
-    planned.data = copy_of_[i];  // can't fail for tensors of one dtype and shape
+    planned.data = copy_of_[i];
+    if (reserved_.has_value()) {
+      const absl::Status status =
+          reserved_->Touch(static_cast<uint64_t>(copy_of_[i] - reserved_->data()), view->nbytes());
+      if (!status.ok()) return Annotate(status, absl::StrCat(Describe(i), ": a copy"));
+    }
+    // Can't fail for tensors of one dtype and shape.
     ABSL_RETURN_IF_ERROR(CopyElementsOfOneDType(*view, planned));
   }
   EValue& slot = slots_->slot(plan(i).value);

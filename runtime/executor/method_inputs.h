@@ -14,6 +14,7 @@
 #include "runtime/core/evalue.h"
 #include "runtime/core/memory_budget.h"
 #include "runtime/core/memory_check.h"
+#include "runtime/core/reserved_memory.h"
 #include "runtime/executor/slot_table.h"
 #include "runtime/program/plan.h"
 
@@ -23,7 +24,8 @@ class MethodInputs {
  public:
   // Reserves memory for inputs whose elements may have to be reordered. `slots` must outlive the
   // result.
-  //   kResourceExhausted  out of memory, or `memory`, which is charged
+  //   kResourceExhausted  out of memory, or `memory`, which is charged and must outlive the result.
+  //                       Copies of large inputs with dynamic sizes are charged by Set()
   static absl::StatusOr<MethodInputs> Create(SlotTable* slots, MemoryBudget& memory);
 
   // Adds an upper bound of the memory used by Create(), except the memory of inputs.
@@ -38,7 +40,9 @@ class MethodInputs {
   // Returns whether a tensor's address changed since the last call of this function.
   bool TakeMoved() { return std::exchange(moved_, false); }
 
-  uint64_t memory_bytes() const { return copies_.size(); }
+  uint64_t memory_bytes() const {
+    return reserved_.has_value() ? reserved_->touched_bytes() : copies_.size();
+  }
 
  private:
   // A constraint with a symbol. Terms of one symbol are adjacent.
@@ -72,7 +76,8 @@ class MethodInputs {
   std::vector<Term> terms_;
   std::vector<Span> spans_;  // of the tensors, if the method mutates any; recomputed by each call
   AlignedBuffer copies_;
-  std::vector<std::byte*> copy_of_;  // by input; null for inputs that are never copied
+  std::optional<ReservedMemory> reserved_;  // instead of copies_, for large dynamic inputs
+  std::vector<std::byte*> copy_of_;         // by input; null for inputs that are never copied
 };
 
 }  // namespace belay

@@ -201,6 +201,34 @@ TEST_F(ProgramDelegateTest, RejectsCallsWithOtherOperands) {
   EXPECT_EQ(*result.get_if<int64_t>(), 7);
 }
 
+TEST_F(ProgramDelegateTest, MemoryOfDynamicSizesIsChargedToDelegates) {
+  constexpr int64_t kBound = int64_t{1} << 40;
+  const TestConstraint rows = {.dim = 0, .min = 0, .max = kBound, .symbol = "n"};
+  const uint32_t a = inner_.Input("a", kF32, {kBound}, {rows});
+  const uint32_t twice = inner_.Arena(kF32, {kBound}, 1), b = inner_.Arena(kF32, {kBound}, 1);
+  inner_.Call("test.add.Tensor", {a, a}, {twice});
+  inner_.Call("test.add.Tensor", {twice, a}, {b});
+  inner_.Output(b);
+  const uint32_t x = forward_.Input("x", kF32, {kBound}, {rows});
+  const uint32_t y = forward_.Arena(kF32, {kBound}, 1);
+  const uint32_t segment = program_.AddSegment(schema::Segment::DELEGATE, blob_.Serialize());
+  forward_.Delegate("program", segment, {x}, {y});
+  forward_.Output(y);
+  Program::Options options;
+  options.limits.delegate_bytes = 1 << 20;
+  ASSERT_OK_AND_ASSIGN(Method method, Load(options));
+  const TestTensor small = TestTensor::Of<float>({2}, {1, 2});
+  const TestTensor large = TestTensor::Zeros(kF32, {300'000});
+  for (int k = 0; k < 2; ++k) {
+    ASSERT_OK(method.SetInput(0, small.view()));
+    ASSERT_OK(method.Execute());
+    EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(3, 6));
+    ASSERT_OK(method.SetInput(0, large.view()));
+    EXPECT_THAT(method.Execute(), StatusIs(absl::StatusCode::kResourceExhausted,
+                                           HasSubstr("exceeds the limit 'delegate_bytes'")));
+  }
+}
+
 // The program's inputs have the addresses of the call's arguments.
 TEST_F(ProgramDelegateTest, InnerCallsAreFixedAtArgumentAddresses) {
   const uint32_t a = inner_.Input("a", kF32, {1}), b = inner_.Arena(kF32, {1});

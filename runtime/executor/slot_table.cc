@@ -10,7 +10,9 @@
 #include <variant>
 #include <vector>
 
+#include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/read_ahead.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/movable_outputs.h"
@@ -40,8 +42,8 @@ bool IsAlignedForElements(const void* data, DType dtype) {
 
 absl::StatusOr<std::unique_ptr<SlotTable>> SlotTable::Create(const MethodPlan& plan,
                                                              MemoryBudget& memory) {
-  std::unique_ptr<SlotTable> table(new SlotTable(plan));
-  ABSL_RETURN_IF_ERROR(memory.Take(plan.arena_bytes, "the arena"));
+  std::unique_ptr<SlotTable> table(new SlotTable(plan, memory));
+  if (!plan.reserves_arena) ABSL_RETURN_IF_ERROR(memory.Take(plan.arena_bytes, "the arena"));
   ABSL_RETURN_IF_ERROR(memory.Take(plan.state_bytes, "the state"));
   ABSL_RETURN_IF_ERROR(table->MakeSlots(memory));
   table->movable_ = MovableOutputs(plan);
@@ -54,6 +56,7 @@ void SlotTable::AddMemory(const MethodPlan& plan, MemoryBound& bound) {
                               sizeof(void*) + sizeof(uint8_t) + sizeof(ListView) +
                               3 * sizeof(AlignedBuffer);
   bound.Add(1, sizeof(SlotTable));
+  if (plan.reserves_arena) bound.Add(1, PageRanges::MemoryBytes(plan.values.size()));
   bound.Add(plan.values.size(), kValue);
   AddMovableOutputsMemory(plan, bound);
   for (const ValuePlan& value : plan.values) {
@@ -117,7 +120,10 @@ EValue SlotTable::InitialValue(uint32_t value) {
           TensorView view;
           view.dtype = v.dtype;
           view.sizes = v.sizes;
-          view.strides = DenseStrides(v.sizes, v.dim_order);
+          for (int d = 0; IsEmptied(v) && d < view.rank(); ++d) {
+            if ((v.dynamic_dims >> d) & 1) view.sizes[d] = 0;
+          }
+          view.strides = DenseStrides(view.sizes, v.dim_order);
           view.data = tensor_data_[value];
           return EValue(view);
         } else if constexpr (std::is_same_v<T, ListPlan>) {
@@ -134,7 +140,16 @@ EValue SlotTable::InitialValue(uint32_t value) {
 }
 
 absl::Status SlotTable::AllocateMemory(SharedState* shared) {
-  ABSL_ASSIGN_OR_RETURN(arena_, AlignedBuffer::Create(plan_.arena_bytes));
+  if (plan_.reserves_arena) {
+    const size_t tensors =
+        absl::c_count_if(tensor_plans_, [](const TensorPlan* tensor) { return tensor != nullptr; });
+    ABSL_ASSIGN_OR_RETURN(ReservedMemory reserved,
+                          ReservedMemory::Create(plan_.arena_bytes, tensors, *memory_));
+    reserved_.emplace(std::move(reserved));
+    ABSL_RETURN_IF_ERROR(TouchStaticTensors());
+  } else {
+    ABSL_ASSIGN_OR_RETURN(arena_, AlignedBuffer::Create(plan_.arena_bytes));
+  }
   if (shared == nullptr) {
     ABSL_ASSIGN_OR_RETURN(state_, AlignedBuffer::Create(plan_.state_bytes));
   }
@@ -142,7 +157,7 @@ absl::Status SlotTable::AllocateMemory(SharedState* shared) {
     const TensorPlan* tensor = tensor_plans_[v];
     if (tensor == nullptr || tensor->max_bytes == 0) continue;  // empty: no memory
     if (tensor->location == TensorPlan::Location::kArena) {
-      tensor_data_[v] = arena_.data() + tensor->offset;
+      tensor_data_[v] = arena_data() + tensor->offset;
     } else if (tensor->location == TensorPlan::Location::kState && shared == nullptr) {
       tensor_data_[v] = state_.data() + tensor->offset;
     }
@@ -164,8 +179,52 @@ absl::Status SlotTable::AllocateMemory(SharedState* shared) {
   return absl::OkStatus();
 }
 
+absl::Status SlotTable::TouchStaticTensors() {
+  for (const TensorPlan* tensor : tensor_plans_) {
+    if (tensor == nullptr || !tensor->is_static() ||
+        tensor->location != TensorPlan::Location::kArena) {
+      continue;
+    }
+    ABSL_RETURN_IF_ERROR(reserved_->Touch(tensor->offset, tensor->max_bytes));
+  }
+  return absl::OkStatus();
+}
+
+void SlotTable::EmptyDynamicTensors() {
+  if (!reserved_.has_value()) return;
+  emptied_ = true;
+  for (uint32_t v = 0; v < slots_.size(); ++v) {
+    if (tensor_plans_[v] != nullptr && IsEmptied(*tensor_plans_[v])) slots_[v] = InitialValue(v);
+  }
+}
+
+bool SlotTable::InputsUseArena() const {
+  return absl::c_any_of(plan_.inputs, [&](const InputPlan& input) {
+    const TensorView* view = slots_[input.value].get_if<TensorView>();
+    return view != nullptr && reserved_->Contains(view->data);
+  });
+}
+
+absl::Status SlotTable::StartCall() {
+  if (!reserved_.has_value()) return absl::OkStatus();
+  size_t sizes = 0;
+  for (const InputPlan& input : plan_.inputs) {
+    const EValue& slot = slots_[input.value];
+    if (const TensorView* view = slot.get_if<TensorView>()) {
+      sizes = absl::HashOf(sizes, absl::Span<const int64_t>(view->sizes));
+    } else if (const int64_t* number = slot.get_if<int64_t>()) {
+      sizes = absl::HashOf(sizes, *number);
+    }
+  }
+  if (std::exchange(input_sizes_, sizes) == sizes) return absl::OkStatus();
+  if (!reserved_->IsLarge() || InputsUseArena()) return absl::OkStatus();
+  reserved_->Discard();
+  EmptyDynamicTensors();
+  return TouchStaticTensors();
+}
+
 bool SlotTable::MoveOutput(uint32_t value, void* data) {
-  if (data == nullptr) data = arena_.data() + tensor_plans_[value]->offset;
+  if (data == nullptr) data = arena_data() + tensor_plans_[value]->offset;
   if (tensor_data_[value] == data) return false;
   tensor_data_[value] = data;
   slots_[value].get_if<TensorView>()->data = data;
@@ -224,6 +283,15 @@ absl::Status SlotTable::Resize(TensorView& tensor, absl::Span<const int64_t> siz
       return dynamic ? absl::OutOfRangeError(message) : absl::InvalidArgumentError(message);
     }
   }
+  if (!fixed && reserved_.has_value()) {
+    uint64_t bytes = DTypeSize(plan->dtype);  // at most plan->max_bytes
+    for (const int64_t size : sizes) bytes *= static_cast<uint64_t>(size);
+    const absl::Status status = reserved_->Touch(plan->offset, bytes);
+    if (!status.ok()) [[unlikely]] {
+      return Annotate(status,
+                      absl::StrCat("a tensor ", DTypeName(plan->dtype), FormatSizes(sizes)));
+    }
+  }
   tensor.sizes = Sizes(sizes);
   tensor.strides = DenseStrides(tensor.sizes, plan->dim_order);
   return absl::OkStatus();
@@ -249,6 +317,7 @@ absl::Status SlotTable::CheckMutable(const EValue& argument) {
 
 uint64_t SlotTable::memory_bytes() const {
   uint64_t bytes = arena_.size() + state_.size();
+  if (reserved_.has_value()) bytes += reserved_->touched_bytes();
   for (const AlignedBuffer& copy : copied_constants_) bytes += copy.size();
   return bytes;
 }

@@ -16,6 +16,7 @@
 #include "runtime/core/evalue.h"
 #include "runtime/core/memory_budget.h"
 #include "runtime/core/memory_check.h"
+#include "runtime/core/reserved_memory.h"
 #include "runtime/executor/shared_state.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/program/plan.h"
@@ -33,7 +34,7 @@ class SlotTable final : public OutputAllocator {
  public:
   // Every tensor has its maximum sizes; only constants have data. `plan` must outlive the result.
   //   kResourceExhausted  out of memory for copies of misaligned constants; or `memory`, which is
-  //                       charged for those, arena and state
+  //                       charged for those, arena and state. Must outlive the result
   static absl::StatusOr<std::unique_ptr<SlotTable>> Create(const MethodPlan& plan,
                                                            MemoryBudget& memory);
 
@@ -44,6 +45,15 @@ class SlotTable final : public OutputAllocator {
   // holds the state and must outlive the object.
   //   kInvalidArgument  a buffer is missing in `shared`
   absl::Status AllocateMemory(SharedState* shared = nullptr);
+
+  // With a reserved arena (MethodPlan::reserves_arena), Resize() charges the pages of the new sizes
+  // to the budget of Create(). Call this after all calls are prepared for the maximum sizes: tensors
+  // of dynamic sizes become empty, so that each write follows a Resize().
+  void EmptyDynamicTensors();
+  // Call before the instructions run. If the inputs have other sizes than in the last call, and more
+  // than half of the budget is used, returns the pages of earlier calls to the system.
+  //   kResourceExhausted  the budget
+  absl::Status StartCall();
   // Resets all state to its initial content. Precondition: AllocateMemory() succeeded.
   void ResetState();
 
@@ -71,13 +81,23 @@ class SlotTable final : public OutputAllocator {
     return RestoreSlot(value);
   }
 
+  //   kResourceExhausted  the budget of a reserved arena; names the sizes
   absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override;
   absl::Status CheckMutable(const EValue& argument) override;
 
   uint64_t memory_bytes() const;
 
  private:
-  explicit SlotTable(const MethodPlan& plan) : plan_(plan) {}
+  SlotTable(const MethodPlan& plan, MemoryBudget& memory) : plan_(plan), memory_(&memory) {}
+  std::byte* arena_data() const {
+    return reserved_.has_value() ? reserved_->data() : arena_.data();
+  }
+  bool IsEmptied(const TensorPlan& tensor) const {
+    return emptied_ && !tensor.is_static() && tensor.location == TensorPlan::Location::kArena;
+  }
+  // Charges the tensors of static sizes in a reserved arena.
+  absl::Status TouchStaticTensors();
+  bool InputsUseArena() const;
   absl::Status MakeSlots(MemoryBudget& memory);
   // nullopt if `address` is not inside the slots.
   std::optional<uint32_t> ValueAt(const void* address) const;
@@ -95,7 +115,11 @@ class SlotTable final : public OutputAllocator {
   std::vector<EValue*> list_elements_;
   std::vector<ListView> lists_;
   EValue dropped_;
+  MemoryBudget* memory_;
   AlignedBuffer arena_, state_;
+  std::optional<ReservedMemory> reserved_;  // instead of arena_
+  bool emptied_ = false;
+  size_t input_sizes_ = 0;  // hash of the inputs' sizes in the last call
   std::vector<AlignedBuffer> copied_constants_;
 };
 

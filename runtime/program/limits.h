@@ -26,7 +26,12 @@ struct Limits {
   // Per method: arena, state, and copies made by Method::Load (inputs that may be passed in another
   // dim order, constants of a file whose bytes are misaligned). Shared state has a separate limit
   // of the same size.
+  //
+  // If tensors have dynamic sizes, a large arena counts by the pages that calls use: those of the
+  // actual sizes, not of the bounds. Method::Execute then checks the limit.
   uint64_t arena_bytes = kInProportion;
+  // Address space per method, for tensors of dynamic sizes at their bounds.
+  uint64_t reserved_bytes = uint64_t{1} << 44;
   uint64_t scratch_bytes = kInProportion;
   // Memory of all delegates of one method, including the methods of programs inside them.
   uint64_t delegate_bytes = kInProportion;

@@ -42,6 +42,7 @@ class MethodValidator {
                                  .state_bytes = plan_.state_bytes,
                                  .alignment = tensor_alignment_};
     ABSL_RETURN_IF_ERROR(ValidateValues(method_.values, memory, limits_, path_, plan_));
+    ABSL_RETURN_IF_ERROR(LimitMemory());
     owned_.assign(plan_.values.size(), 0);
     ABSL_RETURN_IF_ERROR(ValidateInputs());
     ABSL_RETURN_IF_ERROR(ValidateState());
@@ -57,7 +58,23 @@ class MethodValidator {
   absl::Status ValidateMemory() {
     plan_.arena_bytes = method_.arena_bytes;
     plan_.state_bytes = method_.state_bytes;
-    const std::optional<uint64_t> sum = CheckedAdd(plan_.arena_bytes, plan_.state_bytes);
+    if (plan_.arena_bytes > limits_.reserved_bytes) {
+      return path_.LimitError("reserved_bytes", plan_.arena_bytes, limits_.reserved_bytes);
+    }
+    return absl::OkStatus();
+  }
+
+  // An arena of tensors with dynamic sizes is limited by the sizes of each call.
+  absl::Status LimitMemory() {
+    plan_.reserves_arena =
+        plan_.arena_bytes > MethodPlan::kLargestFixedArena &&
+        std::any_of(plan_.values.begin(), plan_.values.end(), [](const ValuePlan& value) {
+          const auto* tensor = std::get_if<TensorPlan>(&value);
+          return tensor != nullptr && tensor->location == TensorPlan::Location::kArena &&
+                 !tensor->is_static();
+        });
+    const std::optional<uint64_t> sum =
+        CheckedAdd(plan_.reserves_arena ? 0 : plan_.arena_bytes, plan_.state_bytes);
     if (!sum.has_value() || *sum > limits_.arena_bytes) {
       return path_.LimitError("arena_bytes", sum.value_or(UINT64_MAX), limits_.arena_bytes);
     }

@@ -117,6 +117,7 @@ using InstructionPlan =
 // delegate is called. All calls of a delegate have operands of the same kinds and sizes, and equal
 // literals. Lists contain no lists. External tensors are inputs, and each input has its own value.
 struct MethodPlan {
+  static constexpr uint64_t kLargestFixedArena = uint64_t{32} << 20;
   std::string name;
   // Storage of the dimensions of all tensors in `values`.
   std::vector<std::unique_ptr<int64_t[]>> sizes;
@@ -130,6 +131,9 @@ struct MethodPlan {
   std::vector<uint32_t> operands;  // value indices of all calls, concatenated
   uint64_t arena_bytes = 0;
   uint64_t state_bytes = 0;
+  // The arena has tensors of dynamic sizes and more than kLargestFixedArena bytes: only address
+  // space is reserved for it.
+  bool reserves_arena = false;
   std::vector<StatePlan> state;
   std::string in_spec, out_spec;
 

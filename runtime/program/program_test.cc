@@ -171,9 +171,9 @@ INSTANTIATE_TEST_SUITE_P(All, LimitTest, ::testing::ValuesIn(kLimitCases),
                          [](const auto& info) { return info.param.name; });
 
 TEST(ProgramTest, ArenaLimitIsProportionalToTheFile) {
-  TestProgram sample = SampleProgram();
-  sample.metadata().mutable_methods(0)->set_arena_bytes(int64_t{1} << 30);
-  const std::string file = sample.Serialize();
+  TestProgram fixed;
+  fixed.AddMethod("forward").Arena(DType::kFloat32, {int64_t{1} << 28});
+  const std::string file = fixed.Serialize();
   EXPECT_THAT(OpenFileBytes(file),
               StatusIs(kExhausted, HasSubstr("exceeds the limit 'arena_bytes'")));
   Program::Options options;
@@ -239,7 +239,24 @@ TEST(ProgramTest, ListElementsCountAsOperands) {
 TEST(ProgramTest, ArenaPlusStateDoesNotWrap) {
   const std::string file = SampleProgram().Serialize(
       [](schema::Program& program) { program.mutable_methods(0)->set_arena_bytes(~uint64_t{0}); });
-  EXPECT_THAT(OpenFileBytes(file), StatusIs(kExhausted, HasSubstr("'arena_bytes'")));
+  EXPECT_THAT(OpenFileBytes(file), StatusIs(kExhausted, HasSubstr("'reserved_bytes'")));
+  TestProgram fixed;
+  fixed.AddMethod("forward").Arena(DType::kFloat32, {4});
+  const std::string state = fixed.Serialize(
+      [](schema::Program& program) { program.mutable_methods(0)->set_state_bytes(~uint64_t{0}); });
+  EXPECT_THAT(OpenFileBytes(state), StatusIs(kExhausted, HasSubstr("'arena_bytes'")));
+}
+
+// The bounds of dynamic sizes need address space only.
+TEST(ProgramTest, LargeArenasOfDynamicSizesAreNotLimitedByArenaBytes) {
+  TestProgram dynamic;
+  dynamic.AddMethod("forward").Arena(DType::kFloat32, {int64_t{1} << 40}, 1);
+  ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(dynamic.Serialize()));
+  EXPECT_TRUE(program.methods()[0].reserves_arena);
+  TestProgram small;
+  small.AddMethod("forward").Arena(DType::kFloat32, {int64_t{1} << 20}, 1);
+  ASSERT_OK_AND_ASSIGN(const Program fixed, OpenFileBytes(small.Serialize()));
+  EXPECT_FALSE(fixed.methods()[0].reserves_arena);
 }
 
 // --- Random damage ---
