@@ -21,6 +21,7 @@
 #include "runtime/core/checked_math.h"
 #include "runtime/core/memory_check.h"
 #include "runtime/core/one_dtype_copy.h"
+#include "runtime/core/reserved_memory.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
@@ -111,7 +112,7 @@ class XnnpackHandle final : public DelegateHandle {
   absl::Status ExecuteWithin(KernelContext& context, Budget& budget) override {
     ABSL_RETURN_IF_ERROR(context.CheckArity(num_arguments_, num_outputs_));
     ABSL_RETURN_IF_ERROR(UpdateSizes(context));
-    UseScratch(context.scratch().data());
+    UseScratch(reserved_.has_value() ? reserved_->data() : context.scratch().data());
     for (size_t i = 0; i < places_.size(); ++i) {
       if (!graph_.values[i].is_constant) ForgetMagnitude(places_[i]);
     }
@@ -254,7 +255,14 @@ class XnnpackHandle final : public DelegateHandle {
     if (!kept.has_value() || !plan.has_value()) {
       return absl::ResourceExhaustedError("results of more than 2^64 bytes");
     }
-    scratch_bytes_ = plan->bytes;
+    // Results at their bounds that would exceed the limit follow the sizes of each call.
+    if (plan->bytes > context.memory->left()) {
+      ABSL_ASSIGN_OR_RETURN(ReservedMemory reserved,
+                            ReservedMemory::Create(plan->bytes, working_.size(), *context.memory));
+      reserved_.emplace(std::move(reserved));
+    } else {
+      scratch_bytes_ = plan->bytes;
+    }
     for (size_t k = 0; k < working_.size(); ++k) working_[k].offset = plan->offsets[k];
     ABSL_RETURN_IF_ERROR(context.memory->Take(kept->bytes, "constants"));
     ABSL_ASSIGN_OR_RETURN(memory_, AlignedBuffer::Create(kept->bytes));
@@ -314,7 +322,10 @@ class XnnpackHandle final : public DelegateHandle {
       place.sizes = sizes;
       ABSL_RETURN_IF_ERROR(CheckPlanned(index));
     }
-    if (!same) ABSL_RETURN_IF_ERROR(ComputeSizes());
+    if (!same) {
+      ABSL_RETURN_IF_ERROR(ComputeSizes());
+      ABSL_RETURN_IF_ERROR(TouchResults());
+    }
     sizes_are_known_ = true;
     return absl::OkStatus();
   }
@@ -327,6 +338,22 @@ class XnnpackHandle final : public DelegateHandle {
       if (!computed.ok()) return Annotate(computed.status(), DescribeNode(graph_, i));
       places_[node.output].sizes = *computed;
       ABSL_RETURN_IF_ERROR(CheckPlanned(node.output));
+    }
+    return absl::OkStatus();
+  }
+
+  // Charges reserved memory for the current sizes.
+  absl::Status TouchResults() {
+    if (!reserved_.has_value()) return absl::OkStatus();
+    if (reserved_->IsLarge()) reserved_->Discard();
+    for (const Working& working : working_) {
+      const Value& value = graph_.values[working.value];
+      const Sizes& sizes = places_[working.value].sizes;
+      const absl::Status status =
+          reserved_->Touch(working.offset, Bytes(value, sizes) + Operator::kOverread);
+      if (!status.ok()) {
+        return Annotate(status, absl::StrCat("value ", value.id, " of sizes ", FormatSizes(sizes)));
+      }
     }
     return absl::OkStatus();
   }
@@ -463,7 +490,8 @@ class XnnpackHandle final : public DelegateHandle {
   AlignedBuffer memory_;  // constants that nodes use
   std::vector<Working> working_;
   uint64_t scratch_bytes_ = 0;
-  std::byte* scratch_ = nullptr;  // current address of the `working_` values
+  std::optional<ReservedMemory> reserved_;  // instead of scratch, if that would be too large
+  std::byte* scratch_ = nullptr;            // current address of the `working_` values
   pthreadpool_t threads_;
   EventSink events_;
   bool sizes_are_known_ = true;  // initially the maximum sizes

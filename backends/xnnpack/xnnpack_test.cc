@@ -412,6 +412,36 @@ TEST_F(XnnpackTest, ConstantsAreSharedNamedData) {
 
 // --- Execution ---
 
+// The intermediate result has 2^30 bytes at its bound.
+TEST_F(XnnpackTest, MemoryFollowsTheSizesOfACall) {
+  const exir::ExportedProgram program =
+      Parse(Program({"w: f32[1,4096]", "u: f32[4096,4]"}, "%x: f32[s0,1] user_input",
+                    "%s: f32[s0,4096] = edge.aten.mm.default(%x, %w)\n"
+                    "%y: f32[s0,4] = edge.aten.mm.default(%s, %u)",
+                    "%y user_output", "s0: [1, 65536]"),
+            *ops_);
+  ASSERT_OK_AND_ASSIGN(exir::ExportedProgram lowered, Lower(program));
+  ASSERT_EQ(lowered.top().num_nodes(), 1u);
+  exir::MethodPrograms methods;
+  methods.emplace_back("forward", std::move(lowered));
+  ASSERT_OK_AND_ASSIGN(const exir::ProgramImage image, exir::EmitProgram(methods));
+  ASSERT_OK_AND_ASSIGN(const belay::Program file, exir::OpenImage(image));
+  ASSERT_OK_AND_ASSIGN(Method method, Method::Load(file, "forward", kernels_, registry_));
+  std::vector<float> x(40'000, 0.5f);
+  for (const int64_t size : {3, 40'000, 100, 3}) {
+    ASSERT_OK(
+        method.SetInput(0, TensorView::Contiguous(DType::kFloat32, Sizes({size, 1}), x.data())));
+    const absl::Status status = method.Execute();
+    if (size > 10'000) {
+      EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted,
+                                   HasSubstr("exceeds the limit 'delegate_bytes'")));
+      continue;
+    }
+    ASSERT_OK(status);
+    EXPECT_EQ(method.GetOutput(0).get_if<TensorView>()->sizes[0], size);
+  }
+}
+
 TEST_F(XnnpackTest, ChargesNodesToTheCallBudget) {
   const exir::ExportedProgram program =
       Parse(Program({"w: f32[64,64]"}, "%x: f32[8,64] user_input",
