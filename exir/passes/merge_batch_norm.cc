@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "exir/ir/graph_editor.h"
+#include "exir/ir/match.h"
 #include "exir/passes/constant_input.h"
 #include "runtime/core/dtype.h"
 #include "runtime/core/element.h"
@@ -45,12 +47,19 @@ struct Channels {
   int64_t Count(const Sizes& sizes) const { return sizes[axis] * groups; }
 };
 
+// An operator with a constant weight, and the names of its arguments.
+struct Form {
+  match::Pattern pattern;
+  std::string_view input, weight, bias;  // bias: "" if the operator takes none
+  bool permuted = false;                 // the argument is the permutation of the constant
+};
+
 // The producer of a batch norm's input.
 struct Producer {
   NodeId node;
-  std::string_view weight_name, bias_name;  // arguments; "" when the operator takes no bias
-  ValueId weight;                           // the constant, possibly permuted
-  NodeId permutation;                       // invalid without a permutation
+  std::string_view input_name, weight_name, bias_name;  // as in Form
+  ValueId weight;                                       // the constant, possibly permuted
+  NodeId permutation;                                   // invalid without a permutation
   Channels channels;
 };
 
@@ -178,54 +187,47 @@ class Merge {
     return Numbers(*tensor);
   }
 
-  static bool IsOne(const Argument& factor) {
-    return factor == Argument(1) || factor == Argument(1.0);
-  }
-
   // Returns the node that computes `value` with a constant weight, if a factor and a shift per
   // channel can be merged into it.
   std::optional<Producer> ProducerOf(ValueId value) const {
-    Producer producer;
-    producer.node = graph_.value(value).producer;
-    if (!producer.node.valid()) return std::nullopt;
-    const Node& node = graph_.node(producer.node);
-    const std::string& op = node.target->name();
-    const bool convolution = op == "aten.convolution.default";
-    if (convolution || op == "aten.linear.default") {
-      producer.weight_name = "weight";
-      producer.bias_name = "bias";
-    } else if (op == "aten.mm.default" || op == "aten.addmm.default") {
-      producer.weight_name = "mat2";
-      if (op == "aten.addmm.default") producer.bias_name = "self";
-    } else {
-      return std::nullopt;
+    ValueId weight;
+    const match::Pattern any = match::Any(), w = match::Value(&weight);
+    const match::Pattern permuted =
+        match::Op("permute_copy", w)
+            .With("dims", match::Literal(Argument::List{1, 0}))
+            .If([this](ValueId result) { return graph_.HasOneUse(result); });
+    const auto addmm = [&](const match::Pattern& mat2) {
+      return match::Op("aten.addmm.default", any, any, mat2)
+          .With("beta", match::Number(1))
+          .With("alpha", match::Number(1));
+    };
+    const Form forms[] = {
+        {match::Op("aten.convolution.default", any, w), "input", "weight", "bias"},
+        {match::Op("aten.linear.default", any, w), "input", "weight", "bias"},
+        {match::Op("aten.mm.default", any, permuted), "self", "mat2", "", true},
+        {match::Op("aten.mm.default", any, w), "self", "mat2", ""},
+        {addmm(permuted), "mat1", "mat2", "self", true},
+        {addmm(w), "mat1", "mat2", "self"},
+    };
+    const match::Matcher matcher(graph_);
+    const Form* form = std::find_if(std::begin(forms), std::end(forms), [&](const Form& candidate) {
+      return matcher.Match(candidate.pattern, value).has_value();
+    });
+    if (form == std::end(forms)) return std::nullopt;
+    const NodeId id = graph_.value(value).producer;
+    const Node& node = graph_.node(id);
+    Producer producer = {id, form->input, form->weight, form->bias, weight, NodeId(), {}};
+    if (form->weight == "mat2") producer.channels.axis = form->permuted ? 0 : 1;
+    if (form->permuted) {
+      producer.permutation = graph_.value(*node.value_argument(form->weight)).producer;
     }
-    // Dimension 1 of a batch norm's input is the channel.
-    if (!convolution && graph_.MetaOf(value).rank() != 2) return std::nullopt;
-    if (op == "aten.addmm.default" &&
-        !(IsOne(node.argument("beta")) && IsOne(node.argument("alpha")))) {
-      return std::nullopt;
-    }
-    const ValueId* weight = node.value_argument(producer.weight_name);
-    if (weight == nullptr) return std::nullopt;
-    producer.weight = *weight;
-    if (producer.weight_name == "mat2") {
-      producer.channels.axis = 1;
-      const NodeId mover = graph_.value(*weight).producer;
-      if (mover.valid() && graph_.node(mover).target->name() == "aten.permute_copy.default" &&
-          graph_.node(mover).argument("dims") == Argument(Argument::List{1, 0}) &&
-          graph_.HasOneUse(*weight)) {
-        const ValueId* permuted = graph_.node(mover).value_argument("self");
-        if (permuted == nullptr) return std::nullopt;
-        producer.weight = *permuted;
-        producer.permutation = mover;
-        producer.channels.axis = 0;
-      }
-    } else if (convolution) {
+    if (form == forms) {
       const bool* transposed = node.argument("transposed").get_if<bool>();
       const int64_t* groups = node.argument("groups").get_if<int64_t>();
       if (transposed == nullptr || groups == nullptr) return std::nullopt;
       if (*transposed) producer.channels = {.axis = 1, .groups = *groups};
+    } else if (graph_.MetaOf(value).rank() != 2) {
+      return std::nullopt;  // dimension 1 of a batch norm's input is the channel
     }
     const ConstantTensor* tensor = constants_.Find(producer.weight);
     const int axis = producer.channels.axis;
@@ -237,6 +239,8 @@ class Merge {
     return producer;
   }
 
+  // batch_norm(op(x, w, b), scale, shift, mean, var, eps)  ->  op(x, w * f, (b - mean) * f + shift)
+  // with f = scale / sqrt(var + eps) per channel and `op` of ProducerOf
   bool MergeNode(NodeId id) {
     const Node& norm = graph_.node(id);
     const ValueId* input = norm.value_argument("input");
@@ -289,7 +293,7 @@ class Merge {
     const NodeId reader = producer->permutation.valid() ? producer->permutation : producer->node;
     std::erase_if(old, [&](ValueId value) {
       const std::vector<NodeId>& users = graph_.value(value).users;
-      return graph_.IsOutput(value) || node.argument(InputName(*producer)) == Argument(value) ||
+      return graph_.IsOutput(value) || node.argument(producer->input_name) == Argument(value) ||
              !std::all_of(users.begin(), users.end(), [&](NodeId user) {
                return user == id || user == producer->node || user == reader;
              });
@@ -301,12 +305,6 @@ class Merge {
     added_ += added;
     for (ValueId value : old) freed_ += constants_.Drop(value);
     return true;
-  }
-
-  // Returns the name of the argument that is multiplied by the weight.
-  std::string_view InputName(const Producer& producer) const {
-    if (producer.weight_name == "weight") return "input";
-    return producer.bias_name.empty() ? "self" : "mat1";
   }
 
   // Returns false without changes if the registry lacks the operator with a bias.

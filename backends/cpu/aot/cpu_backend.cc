@@ -41,7 +41,7 @@ absl::StatusOr<exir::PreprocessResult> Compile(exir::ExportedProgram program,
       program,
       exir::RunPasses(std::move(program), CpuPasses(precision, handles, diagnostics, tables)));
   exir::PreprocessResult result;
-  result.debug_handle_map = handles.MapOf(program);
+  ABSL_ASSIGN_OR_RETURN(result.debug_handle_map, handles.MapOf(program));
   result.delegate_info = diagnostics.Text(program);
   exir::MethodPrograms methods;
   methods.emplace_back("forward", std::move(program));

@@ -1,7 +1,7 @@
 #include "backends/cpu/aot/fused_handles.h"
 
-#include <algorithm>
-#include <utility>
+#include "exir/backend/delegate_mapping_builder.h"
+#include "runtime/core/status_macros.h"
 
 namespace belay::cpu {
 
@@ -19,22 +19,21 @@ void FusedHandles::Fuse(exir::GraphEditor& editor, exir::NodeId into, exir::Node
   all.insert(all.end(), added.begin(), added.end());
 }
 
-exir::DebugHandleMap FusedHandles::MapOf(const exir::ExportedProgram& program) const {
-  exir::DebugHandleMap map;
+absl::StatusOr<exir::DebugHandleMap> FusedHandles::MapOf(
+    const exir::ExportedProgram& program) const {
+  exir::DelegateMappingBuilder builder;
   for (const exir::Graph& graph : program.graphs) {
     for (exir::NodeId id : graph.nodes()) {
       const int64_t handle = graph.node(id).debug_handle;
-      if (handle == 0 || map.contains(handle)) continue;
+      if (handle == 0 || builder.mapping().contains(handle)) continue;
       std::vector<int64_t> handles = {handle};
       if (const auto it = fused_.find(handle); it != fused_.end()) {
         handles.insert(handles.end(), it->second.begin(), it->second.end());
       }
-      std::sort(handles.begin(), handles.end());
-      handles.erase(std::unique(handles.begin(), handles.end()), handles.end());
-      map.emplace(handle, std::move(handles));
+      ABSL_RETURN_IF_ERROR(builder.InsertHandles(handles, handle).status());
     }
   }
-  return map;
+  return builder.mapping();
 }
 
 }  // namespace belay::cpu

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
 #include "exir/ir/exported_program.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/lowered_backend_module.h"
@@ -21,7 +22,8 @@ class FusedHandles {
 
   // Returns, for every node with a handle, all handles that it stands for, ascending and unique.
   // The key is the node's own handle: an instruction's in the emitted debug information.
-  exir::DebugHandleMap MapOf(const exir::ExportedProgram& program) const;
+  // kInvalidArgument if a handle is negative.
+  absl::StatusOr<exir::DebugHandleMap> MapOf(const exir::ExportedProgram& program) const;
 
  private:
   // Handle of a node -> handles of the nodes that were fused into it.

@@ -44,7 +44,7 @@ TEST_F(FusedHandlesTest, MapsFusedNodesToAllHandles) {
   handles_.Fuse(editor_, Node("b"), Node("c"));
   handles_.Fuse(editor_, Node("b"), Node("a"));
   handles_.Fuse(editor_, Node("b"), Node("a"));
-  EXPECT_THAT(handles_.MapOf(program_),
+  EXPECT_THAT(handles_.MapOf(program_).value(),
               UnorderedElementsAre(Pair(1, ElementsAre(1)), Pair(2, ElementsAre(1, 2, 3, 4)),
                                    Pair(3, ElementsAre(3, 4)), Pair(4, ElementsAre(4))));
 }
@@ -55,7 +55,12 @@ TEST_F(FusedHandlesTest, HandlesNodesWithoutHandles) {
   handles_.Fuse(editor_, Node("c"), Node("d"));  // equal handles
   handles_.Fuse(editor_, Node("b"), Node("c"));  // gets the other handle
   EXPECT_EQ(program_.top().node(Node("b")).debug_handle, 3);
-  EXPECT_THAT(handles_.MapOf(program_), UnorderedElementsAre(Pair(3, ElementsAre(3))));
+  EXPECT_THAT(handles_.MapOf(program_).value(), UnorderedElementsAre(Pair(3, ElementsAre(3))));
+}
+
+TEST_F(FusedHandlesTest, RejectsNegativeHandles) {
+  SetHandles({1, -2, 3, 4});
+  EXPECT_EQ(handles_.MapOf(program_).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace

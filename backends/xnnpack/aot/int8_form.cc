@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "backends/xnnpack/aot/weight.h"
 #include "backends/xnnpack/node_rules.h"
+#include "exir/ir/match.h"
 
 namespace belay::xnnpack {
 namespace {
@@ -16,33 +16,39 @@ namespace {
 using exir::Argument;
 using exir::NodeId;
 using exir::ValueId;
+namespace m = exir::match;
 
-constexpr std::string_view kQuantize = "quantized_decomposed.quantize_per_tensor.default";
-constexpr std::string_view kDequantize = "quantized_decomposed.dequantize_per_tensor.default";
+constexpr const char* kQuantize = "quantized_decomposed.quantize_per_tensor.default";
+constexpr const char* kDequantize = "quantized_decomposed.dequantize_per_tensor.default";
 
-bool Is(const exir::Graph& graph, NodeId id, std::string_view op) {
-  return id.valid() && graph.node(id).target->name() == op;
+bool Is(const exir::Graph& graph, NodeId id, const m::OpNames& names) {
+  return id.valid() && names.Contains(*graph.node(id).target);
 }
 
-// Parameters of a quantize or dequantize node.
-std::optional<Quantization> NumbersOf(const exir::Node& node) {
-  const double* scale = node.argument("scale").get_if<double>();
-  const int64_t* zero_point = node.argument("zero_point").get_if<int64_t>();
-  if (scale == nullptr || zero_point == nullptr) return std::nullopt;
-  const auto narrow = static_cast<float>(*scale);
+// Parameters of a node of these names, and its operand.
+struct Conversion {
+  ValueId input;
+  Quantization parameters;
+};
+std::optional<Conversion> ConversionOf(const exir::Graph& graph, NodeId node,
+                                       const m::OpNames& names) {
+  ValueId input;
+  double scale = 0, zero_point = 0;
+  const m::Pattern conversion =
+      m::Op(names, m::Value(&input), m::Number(&scale), m::Number(&zero_point));
+  if (!m::Matcher(graph).Match(conversion, node).has_value()) return std::nullopt;
+  const auto narrow = static_cast<float>(scale);
   if (!(narrow > 0) || !std::isnormal(narrow)) return std::nullopt;
-  if (*zero_point < INT8_MIN || *zero_point > INT8_MAX) return std::nullopt;
-  return Quantization{narrow, static_cast<int32_t>(*zero_point)};
+  if (!(zero_point >= INT8_MIN && zero_point <= INT8_MAX)) return std::nullopt;
+  return Conversion{input, {narrow, static_cast<int32_t>(zero_point)}};
 }
 
 // Returns the int8 operand of the dequantize node that computes the value.
 std::optional<ValueId> Int8Operand(const exir::ExportedProgram& program, ValueId value) {
-  const exir::Graph& graph = program.top();
-  const NodeId producer = graph.value(value).producer;
-  if (!Is(graph, producer, kDequantize) || !CheckConversion(program, producer).ok()) {
-    return std::nullopt;
-  }
-  return *graph.node(producer).value_argument("input");
+  const NodeId producer = program.top().value(value).producer;
+  const auto conversion = ConversionOf(program.top(), producer, kDequantize);
+  if (!conversion.has_value() || !CheckConversion(program, producer).ok()) return std::nullopt;
+  return conversion->input;
 }
 
 // Whether the library supports these scales: the range of its fixed-point multipliers, which is the
@@ -86,26 +92,30 @@ std::optional<Quantization> QuantizationOf(const exir::ExportedProgram& program,
   const exir::Graph& graph = program.top();
   const exir::TensorMeta* meta = graph.value(value).tensor();
   if (meta == nullptr || meta->dtype != DType::kInt8) return std::nullopt;
-  const NodeId producer = graph.value(value).producer;
-  if (Is(graph, producer, kQuantize)) return NumbersOf(graph.node(producer));
-  for (NodeId user : graph.value(value).users) {
-    if (Is(graph, user, kDequantize)) return NumbersOf(graph.node(user));
+  NodeId node = graph.value(value).producer;
+  if (!Is(graph, node, kQuantize)) {
+    const std::vector<NodeId>& users = graph.value(value).users;
+    const auto user = std::find_if(users.begin(), users.end(),
+                                   [&](NodeId id) { return Is(graph, id, kDequantize); });
+    if (user == users.end()) return std::nullopt;
+    node = *user;
   }
-  return std::nullopt;
+  const std::optional<Conversion> conversion = ConversionOf(graph, node, {kQuantize, kDequantize});
+  return conversion.has_value() ? std::optional(conversion->parameters) : std::nullopt;
 }
 
 absl::Status CheckConversion(const exir::ExportedProgram& program, NodeId id) {
-  const exir::Node& node = program.top().node(id);
-  const bool quantizes = node.target->name() == kQuantize;
-  const ValueId* input = node.value_argument("input");
-  const std::optional<Quantization> numbers = NumbersOf(node);
-  if (input == nullptr || !numbers.has_value()) {
+  const exir::Graph& graph = program.top();
+  const exir::Node& node = graph.node(id);
+  const bool quantizes = Is(graph, id, kQuantize);
+  const std::optional<Conversion> conversion = ConversionOf(graph, id, {kQuantize, kDequantize});
+  if (!conversion.has_value()) {
     return absl::UnimplementedError("its scale and zero point are not known int8 parameters");
   }
-  const ValueId bytes = quantizes ? node.outputs[0].values[0] : *input;
-  if (QuantizationOf(program, bytes) != numbers) {
-    return absl::UnimplementedError(absl::StrCat("%", program.top().value(bytes).name,
-                                                 " is not int8 with this scale and zero point"));
+  const ValueId bytes = quantizes ? graph.ResultOf(id) : conversion->input;
+  if (QuantizationOf(program, bytes) != conversion->parameters) {
+    return absl::UnimplementedError(
+        absl::StrCat("%", graph.value(bytes).name, " is not int8 with this scale and zero point"));
   }
   if (quantizes && (node.argument("quant_min") != Argument(INT8_MIN) ||
                     node.argument("quant_max") != Argument(INT8_MAX))) {
@@ -114,6 +124,8 @@ absl::Status CheckConversion(const exir::ExportedProgram& program, NodeId id) {
   return absl::OkStatus();
 }
 
+// quantize(op(dequantize(a), dequantize(b), …))         ->  int8 op(a, b, …)
+// quantize(clamp(op(dequantize(a), dequantize(b), …)))  ->  int8 op(a, b, …) with bounds
 void ComputeOnInt8(const exir::ExportedProgram& program, NodeId id, Target target,
                    Operation& operation) {
   const exir::Graph& graph = program.top();

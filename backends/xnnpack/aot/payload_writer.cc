@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
@@ -16,6 +17,7 @@
 #include "backends/xnnpack/aot/weight.h"
 #include "backends/xnnpack/graph.h"
 #include "executorch/format/xnnpack_payload.h"
+#include "exir/backend/delegate_mapping_builder.h"
 #include "exir/ir/text.h"
 #include "flatbuffers/flatbuffers.h"
 #include "runtime/core/annotate.h"
@@ -61,6 +63,11 @@ class Writer {
     const auto* data = reinterpret_cast<const std::byte*>(bytes.data());
     result_.processed = exir::Storage::Own({data, data + bytes.size()});
     result_.named_data = values_.named_data();
+    exir::DelegateMappingBuilder mapping;
+    for (const auto& [handle, handles] : handles_) {
+      ABSL_RETURN_IF_ERROR(mapping.InsertHandles(handles, handle).status());
+    }
+    result_.debug_handle_map = mapping.mapping();
     return std::move(result_);
   }
 
@@ -107,7 +114,7 @@ class Writer {
       transpose.output_id = id;
       NewNode(NodeType::StaticTranspose, std::move(transpose),
               reader == 0 ? kNoDebugHandle : reader);
-      if (reader != 0) result_.debug_handle_map.try_emplace(int64_t{reader}, 1, int64_t{reader});
+      if (reader != 0) handles_.try_emplace(int64_t{reader}, 1, int64_t{reader});
     }
     entries_[value].ids[order] = id;
     return id;
@@ -208,8 +215,7 @@ class Writer {
   void AddHandle(uint32_t handle, exir::NodeId merged) {
     const auto other = graph_.node(merged).debug_handle;
     if (handle == 0 || other == 0) return;
-    auto& handles = result_.debug_handle_map[int64_t{handle}];
-    if (std::find(handles.begin(), handles.end(), other) == handles.end()) handles.push_back(other);
+    handles_[int64_t{handle}].push_back(other);
   }
 
   absl::Status AddNode(exir::NodeId id) {
@@ -471,7 +477,8 @@ class Writer {
   fb::GraphT payload_;
   PayloadValues values_{program_, payload_};
   absl::flat_hash_map<ValueId, Entry> entries_;
-  absl::flat_hash_set<exir::NodeId> merged_;  // into earlier nodes
+  absl::flat_hash_set<exir::NodeId> merged_;                // into earlier nodes
+  absl::btree_map<int64_t, std::vector<int64_t>> handles_;  // of steps -> of their source nodes
   exir::PreprocessResult result_;
 };
 

@@ -7,43 +7,46 @@
 #include <utility>
 
 namespace belay::cpu {
+namespace {
 
 using exir::Argument;
 using exir::Node;
 using exir::NodeId;
 using exir::ValueId;
+namespace m = exir::match;
+
+// The longest decomposition: add, two clamps, division and multiplication.
+constexpr int kMaxNodes = 5;
+
+m::Pattern Mul(m::Pattern a, m::Pattern b) {
+  return m::EitherOrder("mul", std::move(a), std::move(b));
+}
+
+}  // namespace
 
 const ActivationForms::Row ActivationForms::kRows[] = {
-    {"aten.add.Scalar", Op::kAdd},
-    {"aten.add.Tensor", Op::kAdd},
-    {"aten.clamp.default", Op::kClamp},
-    {"aten.div.Scalar", Op::kDiv},
-    {"aten.div.Tensor", Op::kDiv},
-    {"aten.gelu.default", Op::kActivation, "gelu"},
-    {"aten.hardsigmoid.default", Op::kActivation, "hardsigmoid"},
-    {"aten.hardswish.default", Op::kActivation, "hardswish"},
-    {"aten.hardtanh.default", Op::kHardtanh},
-    {"aten.mul.Scalar", Op::kMul},
-    {"aten.mul.Tensor", Op::kMul},
-    {"aten.relu.default", Op::kRelu},
-    {"aten.sigmoid.default", Op::kActivation, "sigmoid"},
-    {"aten.silu.default", Op::kActivation, "silu"},
-    {"aten.tanh.default", Op::kActivation, "tanh"},
+    {"aten.gelu.default", "gelu"},           {"aten.hardsigmoid.default", "hardsigmoid"},
+    {"aten.hardswish.default", "hardswish"}, {"aten.sigmoid.default", "sigmoid"},
+    {"aten.silu.default", "silu"},           {"aten.tanh.default", "tanh"},
 };
 
 ActivationForms::ActivationForms(const exir::ExportedProgram& program,
                                  const ConstantViews& constants)
-    : program_(program), table_(*program.ops, kRows), constants_(constants) {}
+    : program_(program),
+      activations_(*program.ops, kRows),
+      constants_(constants),
+      matcher_(program.top(),
+               [this](const Argument& number) { return constants_.Number(number); }) {}
 
 std::optional<ClampForm> ActivationForms::Clamp(NodeId id) const {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const Row* row = RowOf(id);
-  if (row == nullptr) return std::nullopt;
-  if (row->kind == Op::kRelu) return ClampForm{0, kInfinity};
-  if (row->kind != Op::kClamp && row->kind != Op::kHardtanh) return std::nullopt;
-  const bool hardtanh = row->kind == Op::kHardtanh;
+  const Node& node = graph().node(id);
+  const std::string& op = node.target->name();
+  if (op == "aten.relu.default") return ClampForm{0, kInfinity};
+  const bool hardtanh = op == "aten.hardtanh.default";
+  if (!hardtanh && op != "aten.clamp.default") return std::nullopt;
   const auto bound = [&](std::string_view name, float none) -> std::optional<float> {
-    const Argument& argument = node(id).argument(name);
+    const Argument& argument = node.argument(name);
     if (argument.is_none()) return none;
     if (argument.is<ValueId>()) return std::nullopt;
     const std::optional<double> number = constants_.Number(argument);
@@ -57,21 +60,15 @@ std::optional<ClampForm> ActivationForms::Clamp(NodeId id) const {
   return ClampForm{std::min(*low, *high), *high};
 }
 
-std::optional<Argument> ActivationForms::Beside(NodeId id, ValueId value, Op kind) const {
-  const Row* row = RowOf(id);
-  if (row == nullptr || row->kind != kind) return std::nullopt;
-  const Argument self = node(id).argument("self"), other = node(id).argument("other");
-  if (kind == Op::kAdd && constants_.Number(node(id).argument("alpha")) != 1.0) return std::nullopt;
-  if (self == Argument(value)) return other;
-  if (other == Argument(value) && kind != Op::kDiv) return self;
-  return std::nullopt;
+std::optional<Argument> ActivationForms::Addend(NodeId node, ValueId value) const {
+  Argument other;
+  const m::Pattern sum = m::Sum(m::Same(&value), m::Any(&other));
+  return matcher_.Match(sum, node).has_value() ? std::optional(other) : std::nullopt;
 }
-
-std::optional<Argument> ActivationForms::Addend(NodeId id, ValueId value) const {
-  return Beside(id, value, Op::kAdd);
-}
-std::optional<Argument> ActivationForms::Factor(NodeId id, ValueId value) const {
-  return Beside(id, value, Op::kMul);
+std::optional<Argument> ActivationForms::Factor(NodeId node, ValueId value) const {
+  Argument other;
+  const m::Pattern product = Mul(m::Same(&value), m::Any(&other));
+  return matcher_.Match(product, node).has_value() ? std::optional(other) : std::nullopt;
 }
 
 bool ActivationForms::IsLike(ValueId a, ValueId b) const {
@@ -82,95 +79,83 @@ bool ActivationForms::IsLike(ValueId a, ValueId b) const {
          x->sizes == y->sizes;
 }
 
-std::optional<std::vector<NodeId>> ActivationForms::SixSteps(NodeId first, ValueId value) const {
-  const std::optional<Argument> three = Addend(first, value);
-  if (!three.has_value() || constants_.Number(*three) != 3.0) return std::nullopt;
-  std::vector<NodeId> steps = {first};
+bool ActivationForms::ClampsToSix(ValueId value) const {
   float low = -std::numeric_limits<float>::infinity(), high = -low;
-  while (low != 0 || high != 6) {
-    const std::optional<NodeId> next = graph().SoleUser(Result(steps.back()));
-    const std::optional<ClampForm> clamp = next.has_value() ? Clamp(*next) : std::nullopt;
-    if (!clamp.has_value()) return std::nullopt;
-    low = std::clamp(low, clamp->low, clamp->high);
-    high = std::clamp(high, clamp->low, clamp->high);
-    steps.push_back(*next);
+  for (NodeId id = graph().value(value).producer; id.valid();) {
+    const std::optional<ClampForm> clamp = Clamp(id);
+    if (!clamp.has_value()) break;
+    // This clamp precedes those with bounds low and high.
+    low = std::clamp(clamp->low, low, high);
+    high = std::clamp(clamp->high, low, high);
+    id = graph().value(*graph().node(id).operand().get_if<ValueId>()).producer;
   }
-  return steps;
+  return low == 0 && high == 6;
 }
 
-bool ActivationForms::DividesBySix(NodeId id, ValueId value) const {
-  if (const std::optional<Argument> six = Beside(id, value, Op::kDiv)) {
-    // div with a rounding mode is another overload.
-    return constants_.Number(*six) == 6.0;
+std::optional<ActivationForm> ActivationForms::FindDecomposition(NodeId end, ValueId value) const {
+  const m::Pattern x = m::Same(&value);
+  const auto clamped = [](m::Pattern operand) {
+    return m::Op({"relu", "clamp", "hardtanh"}, std::move(operand));
+  };
+  const m::Pattern sum = m::Sum(x, m::Number(3));
+  const m::Pattern six = m::OneOf({clamped(sum), clamped(clamped(sum))}).If([this](ValueId result) {
+    return ClampsToSix(result);
+  });
+  const auto by_six = [](m::Pattern operand) {
+    return m::OneOf(
+        {m::Op("div", operand, m::Number(6)).With("rounding_mode", m::Literal(Argument())),
+         Mul(operand, m::Number([](double factor) {
+               return static_cast<float>(factor) == static_cast<float>(1.0 / 6);
+             }))});
+  };
+  const std::pair<std::string_view, m::Pattern> decompositions[] = {
+      {"silu", Mul(x, m::Op("sigmoid", x))},
+      {"hardsigmoid", by_six(six)},
+      {"hardswish", m::OneOf({by_six(Mul(x, six)), Mul(x, by_six(six))})},
+  };
+  for (const auto& [activation, pattern] : decompositions) {
+    std::optional<std::vector<NodeId>> nodes = matcher_.Match(pattern, end);
+    if (!nodes.has_value()) continue;
+    std::reverse(nodes->begin(), nodes->end());
+    return ActivationForm{activation, *std::move(nodes)};
   }
-  const std::optional<Argument> sixth = Factor(id, value);
-  if (!sixth.has_value()) return false;
-  const std::optional<double> number = constants_.Number(*sixth);
-  return number.has_value() && static_cast<float>(*number) == static_cast<float>(1.0 / 6);
-}
-
-std::optional<ActivationForm> ActivationForms::FindGated(ValueId value, NodeId gate,
-                                                         NodeId product) const {
-  const Row* row = RowOf(gate);
-  if (row == nullptr) return std::nullopt;
-  const std::optional<Argument> factor = Factor(product, value);
-  if (!factor.has_value()) return std::nullopt;
-  if (row->activation == "sigmoid") {
-    if (graph().SoleUser(Result(gate)) != product || *factor != Argument(Result(gate))) {
-      return std::nullopt;
-    }
-    return ActivationForm{"silu", {gate, product}};
-  }
-  std::optional<std::vector<NodeId>> steps = SixSteps(gate, value);
-  if (!steps.has_value()) return std::nullopt;
-  ActivationForm form{"hardswish", *std::move(steps)};
-  // The division may precede or follow the multiplication.
-  std::optional<NodeId> next = graph().SoleUser(Result(form.nodes.back()));
-  const bool before = next.has_value() && DividesBySix(*next, Result(form.nodes.back()));
-  if (before) {
-    form.nodes.push_back(*next);
-    next = graph().SoleUser(Result(form.nodes.back()));
-  }
-  if (next != product || *factor != Argument(Result(form.nodes.back()))) return std::nullopt;
-  form.nodes.push_back(product);
-  if (before) return form;
-  next = graph().SoleUser(Result(product));
-  if (!next.has_value() || !DividesBySix(*next, Result(product))) return std::nullopt;
-  form.nodes.push_back(*next);
-  return form;
+  return std::nullopt;
 }
 
 std::optional<ActivationForm> ActivationForms::Find(ValueId value) const {
-  if (graph().IsOutput(value)) return std::nullopt;
   const std::vector<NodeId>& users = graph().value(value).users;
-  std::optional<ActivationForm> form;
-  if (users.size() == 1) {
-    const Row* row = RowOf(users[0]);
-    if (row == nullptr) return std::nullopt;
-    if (row->kind == Op::kActivation) {
-      form = ActivationForm{row->activation, {users[0]}};
-      const std::string* approximate = node(users[0]).argument("approximate").get_if<std::string>();
-      if (approximate != nullptr && *approximate == "tanh") form->activation = "gelu_tanh";
-    } else if (std::optional<std::vector<NodeId>> steps = SixSteps(users[0], value)) {
-      const std::optional<NodeId> last = graph().SoleUser(Result(steps->back()));
-      if (!last.has_value() || !DividesBySix(*last, Result(steps->back()))) return std::nullopt;
-      steps->push_back(*last);
-      form = ActivationForm{"hardsigmoid", *std::move(steps)};
-    }
-  } else if (users.size() == 2) {
-    form = FindGated(value, users[0], users[1]);
-    if (!form.has_value()) form = FindGated(value, users[1], users[0]);
+  if (graph().IsOutput(value) || users.empty() || users.size() > 2) return std::nullopt;
+  const Row* row = activations_.Find(graph().node(users[0]).target);
+  if (row != nullptr && users.size() == 1) {
+    if (!IsLike(graph().ResultOf(users[0]), value)) return std::nullopt;
+    const Argument& approximate = graph().node(users[0]).argument("approximate");
+    return ActivationForm{approximate == Argument("tanh") ? "gelu_tanh" : row->activation,
+                          {users[0]}};
   }
-  if (!form.has_value()) return std::nullopt;
-  // Dtypes other than float32 round between the nodes of a decomposition.
+  // Other dtypes round between the nodes of a decomposition.
   const exir::TensorMeta* meta = graph().value(value).tensor();
-  if (form->nodes.size() > 1 && (meta == nullptr || meta->dtype != DType::kFloat32)) {
+  if (meta == nullptr || meta->dtype != DType::kFloat32 ||
+      !m::OpNames({"add", "mul", "sigmoid"}).Contains(*graph().node(users[0]).target)) {
     return std::nullopt;
   }
-  for (NodeId id : form->nodes) {
-    if (!IsLike(Result(id), value)) return std::nullopt;
+  std::optional<NodeId> end = users[0];
+  for (int i = 0; i < kMaxNodes && end.has_value(); ++i) {
+    if (graph().node(*end).results().empty()) break;
+    if (const std::optional<ActivationForm> form = FindDecomposition(*end, value)) {
+      const auto is_inside = [&](NodeId user) {
+        return std::find(form->nodes.begin(), form->nodes.end(), user) != form->nodes.end();
+      };
+      const bool closed =
+          std::all_of(users.begin(), users.end(), is_inside) &&
+          std::all_of(form->nodes.begin(), form->nodes.end(), [&](NodeId id) {
+            const ValueId result = graph().ResultOf(id);
+            return IsLike(result, value) && (id == *end || graph().HasOneUse(result));
+          });
+      if (closed) return form;
+    }
+    end = graph().SoleUser(graph().ResultOf(*end));
   }
-  return form;
+  return std::nullopt;
 }
 
 }  // namespace belay::cpu

@@ -8,6 +8,7 @@
 
 #include "backends/cpu/aot/constant_view.h"
 #include "exir/ir/exported_program.h"
+#include "exir/ir/match.h"
 #include "exir/op/op_table.h"
 
 namespace belay::cpu {
@@ -37,8 +38,9 @@ class ActivationForms {
 
   // Matches sigmoid, tanh, gelu, silu, hardsigmoid and hardswish, and decompositions of the last
   // three:
-  //   mul(x, sigmoid(x)),  div(clamp(add(x, 3), 0, 6), 6),
-  //   div(mul(x, clamp(add(x, 3), 0, 6)), 6),  mul(x, div(clamp(add(x, 3), 0, 6), 6))
+  //   x * sigmoid(x)                                          ->  silu(x)
+  //   clamp(x + 3, 0, 6) / 6                                  ->  hardsigmoid(x)
+  //   x * clamp(x + 3, 0, 6) / 6,  x * (clamp(x + 3, 0, 6) / 6)  ->  hardswish(x)
   // Factors may be in either order, a clamp may be split in two, and div by 6 may be mul by 1/6.
   std::optional<ActivationForm> Find(exir::ValueId value) const;
 
@@ -48,30 +50,22 @@ class ActivationForms {
   std::optional<exir::Argument> Factor(exir::NodeId node, exir::ValueId value) const;
 
  private:
-  enum class Op : uint8_t { kAdd, kMul, kDiv, kRelu, kClamp, kHardtanh, kActivation };
   struct Row {
-    std::string_view op;
-    Op kind;
-    std::string_view activation = "";
+    std::string_view op, activation;
   };
   static const Row kRows[];
 
   const exir::Graph& graph() const { return program_.top(); }
-  const exir::Node& node(exir::NodeId id) const { return graph().node(id); }
-  exir::ValueId Result(exir::NodeId id) const { return graph().ResultOf(id); }
-  const Row* RowOf(exir::NodeId id) const { return table_.Find(node(id).target); }
-  // Returns the operand that is not `value`, if `node` is of this kind.
-  std::optional<exir::Argument> Beside(exir::NodeId node, exir::ValueId value, Op kind) const;
   bool IsLike(exir::ValueId a, exir::ValueId b) const;
-  // Matches add(value, 3) and the following clamps to [0, 6].
-  std::optional<std::vector<exir::NodeId>> SixSteps(exir::NodeId first, exir::ValueId value) const;
-  bool DividesBySix(exir::NodeId node, exir::ValueId value) const;
-  std::optional<ActivationForm> FindGated(exir::ValueId value, exir::NodeId gate,
-                                          exir::NodeId product) const;
+  // Whether consecutive clamps that end in the value clamp to [0, 6].
+  bool ClampsToSix(exir::ValueId value) const;
+  // Matches a decomposition that ends in the node.
+  std::optional<ActivationForm> FindDecomposition(exir::NodeId end, exir::ValueId value) const;
 
   const exir::ExportedProgram& program_;
-  const exir::OpTable<Row> table_;
+  const exir::OpTable<Row> activations_;
   const ConstantViews& constants_;
+  const exir::match::Matcher matcher_;
 };
 
 }  // namespace belay::cpu

@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "exir/ir/match.h"
+
 namespace belay::cpu {
 
 using exir::Argument;
@@ -10,6 +12,16 @@ using exir::Node;
 using exir::NodeId;
 using exir::TensorMeta;
 using exir::ValueId;
+
+std::optional<ValueId> ConvertedFloat(const exir::Graph& graph, ValueId value) {
+  const std::optional<ValueId> operand =
+      exir::match::Matcher(graph).OperandOf("dim_order_ops._to_dim_order_copy.default", value);
+  if (!operand.has_value() || !kFloatCastTypes.contains(graph.MetaOf(*operand).dtype) ||
+      !kFloatCastTypes.contains(graph.MetaOf(value).dtype)) {
+    return std::nullopt;
+  }
+  return operand;
+}
 
 std::vector<Argument> FloatCasts::Of(ValueId value, const TensorMeta& result) const {
   Argument::List dims;

@@ -2,6 +2,7 @@
 #ifndef BELAY_BACKENDS_CPU_AOT_PASSES_FLOAT_CASTS_H_
 #define BELAY_BACKENDS_CPU_AOT_PASSES_FLOAT_CASTS_H_
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -10,6 +11,13 @@
 #include "exir/ir/graph_editor.h"
 
 namespace belay::cpu {
+
+// Dtypes that attention and matmuls may have; accumulators are float32.
+inline constexpr DTypeSet kFloatCastTypes = {DType::kFloat32, DType::kBFloat16, DType::kFloat16};
+
+// Returns the operand of a conversion between kFloatCastTypes; nullopt if no such conversion
+// computes the value.
+std::optional<exir::ValueId> ConvertedFloat(const exir::Graph& graph, exir::ValueId value);
 
 // Inserts dim_order_ops._to_dim_order_copy to another dtype. Edits the top graph of a program
 // through `editor`.

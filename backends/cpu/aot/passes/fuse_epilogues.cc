@@ -81,6 +81,11 @@ class EpilogueFusion : NodeLowering {
     }
   }
 
+  // activation(op(…))           ->  op(…, activation)
+  // op(…) + row of constants     ->  op(…, bias)
+  // op(…) + y, op(…) * y         ->  op(…, other=y, combine)
+  // clamp(op(…))                 ->  op(…, bounds)
+  // quantize(op(…))              ->  op(…, quantization); likewise dequantize
   absl::StatusOr<bool> Step(NodeId id) {
     const State state = StateOf(id);
     const ValueId result = graph_.ResultOf(id);

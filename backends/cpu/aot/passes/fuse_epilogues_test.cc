@@ -212,7 +212,7 @@ TEST(FuseEpilogues, KeepsHandlesOfFusedNodes) {
     for (exir::NodeId id : program.top().NodeList()) editor.SetDebugHandle(id, handle++);
   }
   ASSERT_OK(FuseEpilogues(handles).run(program).status());
-  EXPECT_THAT(handles.MapOf(program),
+  EXPECT_THAT(handles.MapOf(program).value(),
               ElementsAre(Pair(exir::DelegateId(int64_t{10}), ElementsAre(10, 11, 12)),
                           Pair(exir::DelegateId(int64_t{13}), ElementsAre(13))));
 }

@@ -309,6 +309,7 @@ class PointwiseFusion {
     return group;
   }
 
+  // f(g(x), h(y), …), elementwise with inner results used only here  ->  pointwise(program, x, y, …)
   bool Fuse(NodeId root) {
     const TensorMeta& result = graph_.MetaOf(graph_.ResultOf(root));
     if (result.dtype != DType::kFloat32) return false;

@@ -95,7 +95,7 @@ TEST(FuseRmsNorm, KeepsHandlesOfFusedNodes) {
     for (exir::NodeId id : program.top().NodeList()) editor.SetDebugHandle(id, handle++);
     EXPECT_TRUE(FuseRmsNorm(handles).run(program).ok());
     const exir::NodeId norm = exir::FindNode(program.top(), "o");
-    return handles.MapOf(program).at(program.top().node(norm).debug_handle);
+    return handles.MapOf(program).value().at(program.top().node(norm).debug_handle);
   };
   EXPECT_THAT(handles_of(kWeighted), ElementsAre(10, 11, 12, 13, 14, 15));
   EXPECT_THAT(handles_of("%y: f32[2,3,8] = edge.aten.mul.Tensor(%x, %r) "

@@ -2,14 +2,13 @@
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "backends/cpu/aot/passes/lower_nodes.h"
-#include "backends/cpu/aot/passes/node_kinds.h"
 #include "backends/cpu/ops/cpu_ops.h"
 #include "exir/ir/graph_editor.h"
+#include "exir/ir/match.h"
 
 namespace belay::cpu {
 namespace {
@@ -20,127 +19,69 @@ using exir::NodeId;
 using exir::SymInt;
 using exir::TensorMeta;
 using exir::ValueId;
-
-enum class Op : uint8_t { kAdd, kCat, kMul, kNeg, kSlice, kSplit, kSub };
-struct Row {
-  std::string_view op;
-  Op kind;
-};
-constexpr Row kRows[] = {
-    {"aten.add.Tensor", Op::kAdd},          {"aten.cat.default", Op::kCat},
-    {"aten.mul.Tensor", Op::kMul},          {"aten.neg.default", Op::kNeg},
-    {"aten.slice_copy.Tensor", Op::kSlice}, {"aten.split_with_sizes_copy.default", Op::kSplit},
-    {"aten.sub.Tensor", Op::kSub},
-};
-
-using Pair = std::pair<ValueId, ValueId>;
+namespace m = exir::match;
 
 class RotaryFusion : NodeLowering {
  public:
   RotaryFusion(exir::ExportedProgram& program, FusedHandles& handles)
-      : NodeLowering(program), handles_(handles), kinds_(graph_, *program.ops, kRows) {}
+      : NodeLowering(program), handles_(handles) {}
 
   absl::StatusOr<bool> Run() {
     return LowerNodes(program_, editor_, [this](NodeId id) {
-      inside_.clear();
-      return FuseHalves(id) || FuseWhole(id);
+      for (const m::Pattern& pattern : {halves_, turned_}) {
+        const std::optional<std::vector<NodeId>> nodes = matcher_.Match(pattern, id);
+        if (nodes.has_value()) return Rewrite(id, *nodes);
+      }
+      return false;
     });
   }
 
  private:
-  bool Is(NodeId id, Op kind) const { return kinds_.Is(id, kind); }
-  std::optional<NodeId> Producer(ValueId value, Op kind) {
-    const std::optional<NodeId> producer = kinds_.Producer(value, kind);
-    if (producer.has_value()) inside_.push_back(*producer);
-    return producer;
-  }
   // Returns the last size of a float32 tensor, if it is known.
   std::optional<int64_t> Features(ValueId value) const {
     const TensorMeta* meta = graph_.value(value).tensor();
     if (meta == nullptr || meta->dtype != DType::kFloat32 || meta->rank() < 1) return std::nullopt;
     return meta->sizes.back().AsInt();
   }
-  static bool IsLast(const Argument& dim, int rank) {
-    return dim == Argument(-1) || dim == Argument(int64_t{rank - 1});
-  }
 
-  // Returns both operands of a multiplication, addition or subtraction.
-  std::optional<Pair> Operands(NodeId id) const {
-    const Node& node = graph_.node(id);
-    const ValueId *self = node.value_argument("self"), *other = node.value_argument("other");
-    const bool scaled = !Is(id, Op::kMul) && views_.Number(node.argument("alpha")) != 1.0;
-    if (self == nullptr || other == nullptr || scaled) return std::nullopt;
-    return Pair(*self, *other);
+  // Half 0 or 1 of the last dimension of `row`.
+  m::Pattern Half(int index, const m::Pattern& row) const {
+    return m::OneOf({m::Op("aten.split_with_sizes_copy.default", row)
+                         .With("dim", m::LastDim())
+                         .Output(static_cast<size_t>(index)),
+                     m::Op("aten.slice_copy.Tensor", row)
+                         .With("dim", m::LastDim())
+                         .With("step", m::Literal(1))})
+        .If([this, index](ValueId value) { return IsHalf(value, index); });
   }
-  std::optional<Pair> Operands(ValueId value, Op kind) {
-    const std::optional<NodeId> producer = Producer(value, kind);
-    return producer.has_value() ? Operands(*producer) : std::nullopt;
-  }
-
-  // The row whose half a value is, and which half.
-  struct Half {
-    ValueId row;
-    int index = 0;
-    bool operator==(const Half&) const = default;
-  };
-  std::optional<Half> HalfOf(ValueId value) {
-    const std::optional<int64_t> features = Features(value);
-    if (!features.has_value()) return std::nullopt;
-    const NodeId producer = graph_.value(value).producer;
-    if (!Is(producer, Op::kSplit) && !Is(producer, Op::kSlice)) return std::nullopt;
-    const Node& node = graph_.node(producer);
-    const ValueId* row = node.value_argument("self");
-    if (row == nullptr || Features(*row) != *features * 2 ||
-        !IsLast(node.argument("dim"), graph_.MetaOf(*row).rank())) {
-      return std::nullopt;
-    }
-    inside_.push_back(producer);
-    if (Is(producer, Op::kSplit)) {
-      // A split into two halves.
-      const std::vector<ValueId>& pieces = node.outputs[0].values;
-      if (pieces.size() != 2) return std::nullopt;
-      return Half{*row, value == pieces[0] ? 0 : 1};
-    }
+  bool IsHalf(ValueId value, int index) const {
+    const Node& node = graph_.node(graph_.value(value).producer);
+    const std::optional<int64_t> size = Features(value);
+    if (!size.has_value() || Features(*node.value_argument("self")) != *size * 2) return false;
+    if (node.argument("step").is_none()) return node.results().size() == 2;  // a split
     const Argument& start = node.argument("start");
-    if (node.argument("step") != Argument(1)) return std::nullopt;
-    if (start.is_none() || start == Argument(0)) return Half{*row, 0};
-    if (start == Argument(*features) || start == Argument(-*features)) return Half{*row, 1};
-    return std::nullopt;
+    if (index == 0) return start.is_none() || start == Argument(0);
+    return start == Argument(*size) || start == Argument(-*size);
+  }
+  // The concatenation of two halves along the last dimension.
+  m::Pattern Cat(m::Pattern first, m::Pattern second) const {
+    return m::Op("cat", m::ListOf({std::move(first), std::move(second)}))
+        .With("dim", m::LastDim())
+        .If([this](ValueId value) {
+          const auto& halves =
+              *graph_.node(graph_.value(value).producer).operand().get_if<Argument::List>();
+          const std::optional<int64_t> size = Features(*halves[0].get_if<ValueId>());
+          return size.has_value() && Features(*halves[1].get_if<ValueId>()) == size;
+        });
+  }
+  static m::Pattern Mul(m::Pattern a, m::Pattern b) {
+    return m::EitherOrder("mul", std::move(a), std::move(b));
   }
 
-  // A half, or the row itself, times another factor.
-  struct Term {
-    Half half;
-    ValueId factor;
-  };
-  std::optional<Term> TermOf(ValueId value) {
-    const std::optional<Pair> factors = Operands(value, Op::kMul);
-    if (!factors.has_value()) return std::nullopt;
-    for (const auto& [x, factor] : {*factors, Pair(factors->second, factors->first)}) {
-      const std::optional<Half> half = HalfOf(x);
-      if (half.has_value() && graph_.MetaOf(value).sizes == graph_.MetaOf(x).sizes)
-        return Term{*half, factor};
-    }
-    return std::nullopt;
-  }
-
-  // Returns both operands of a concatenation along rows.
-  std::optional<Pair> Pieces(NodeId id) const {
-    const Argument::List* list = graph_.node(id).argument("tensors").get_if<Argument::List>();
-    if (list == nullptr || list->size() != 2) return std::nullopt;
-    const ValueId *first = (*list)[0].get_if<ValueId>(), *second = (*list)[1].get_if<ValueId>();
-    if (first == nullptr || second == nullptr || !Features(*first).has_value() ||
-        Features(*first) != Features(*second) ||
-        !IsLast(graph_.node(id).argument("dim"), graph_.MetaOf(*first).rank())) {
-      return std::nullopt;
-    }
-    return Pair(*first, *second);
-  }
-
-  // Whether the value has a last dimension of `features` and broadcasts to the row.
-  bool AreAngles(ValueId value, ValueId row, int64_t features) const {
+  // Whether the value is float32 of [.., features] and broadcasts to the row.
+  bool AreAngles(ValueId value, int64_t features) const {
     if (Features(value) != features) return false;
-    const std::vector<SymInt>&of = graph_.MetaOf(value).sizes, &to = graph_.MetaOf(row).sizes;
+    const std::vector<SymInt>&of = graph_.MetaOf(value).sizes, &to = graph_.MetaOf(row_).sizes;
     if (of.size() > to.size()) return false;
     for (size_t i = 2; i <= of.size(); ++i) {
       const SymInt& size = of[of.size() - i];
@@ -149,71 +90,37 @@ class RotaryFusion : NodeLowering {
     return true;
   }
 
-  bool Make(NodeId id, ValueId row, ValueId cosine, ValueId sine, int64_t features) {
-    if (!AreAngles(cosine, row, features) || !AreAngles(sine, row, features) ||
-        graph_.MetaOf(cosine).sizes != graph_.MetaOf(sine).sizes ||
-        graph_.MetaOf(graph_.ResultOf(id)).sizes != graph_.MetaOf(row).sizes) {
+  bool Rewrite(NodeId id, const std::vector<NodeId>& nodes) {
+    const std::optional<int64_t> row_features = Features(row_);
+    if (!row_features.has_value()) return false;
+    const bool by_halves = graph_.node(id).operand().is<Argument::List>();
+    const int64_t features = by_halves ? *row_features / 2 : *row_features;
+    if (!AreAngles(cosine_, features) || !AreAngles(sine_, features) ||
+        graph_.MetaOf(cosine_).sizes != graph_.MetaOf(sine_).sizes ||
+        graph_.MetaOf(graph_.ResultOf(id)).sizes != graph_.MetaOf(row_).sizes) {
       return false;
     }
-    for (NodeId inner : inside_) handles_.Fuse(editor_, id, inner);
+    for (NodeId inner : nodes) {
+      if (inner != id) handles_.Fuse(editor_, id, inner);
+    }
     editor_.SetTarget(id, CpuOp("rotary_embedding"));
-    editor_.SetArguments(id, {row, cosine, sine});
+    editor_.SetArguments(id, {row_, cosine_, sine_});
     return true;
   }
 
-  // cat(a * cosine - b * sine, a * sine + b * cosine).
-  bool FuseHalves(NodeId id) {
-    const std::optional<Pair> pieces = Is(id, Op::kCat) ? Pieces(id) : std::nullopt;
-    if (!pieces.has_value()) return false;
-    const std::optional<Pair> difference = Operands(pieces->first, Op::kSub);
-    const std::optional<Pair> sum = Operands(pieces->second, Op::kAdd);
-    if (!difference.has_value() || !sum.has_value()) return false;
-    const std::optional<Term> a = TermOf(difference->first), b = TermOf(difference->second);
-    std::optional<Term> c = TermOf(sum->first), d = TermOf(sum->second);
-    if (!a || !b || !c || !d) return false;
-    if (c->half.index == 1) std::swap(c, d);
-    const ValueId row = a->half.row;
-    const Half first = {row, 0}, second = {row, 1};
-    if (!(a->half == first) || !(b->half == second) || !(c->half == first) ||
-        !(d->half == second) || c->factor != b->factor || d->factor != a->factor) {
-      return false;
-    }
-    return Make(id, row, a->factor, b->factor, *Features(pieces->first));
-  }
-
-  // x * cosine + cat(-b, a) * sine.
-  bool FuseWhole(NodeId id) {
-    const std::optional<Pair> terms = Is(id, Op::kAdd) ? Operands(id) : std::nullopt;
-    if (!terms.has_value()) return false;
-    for (const auto& [straight, turned] : {*terms, Pair(terms->second, terms->first)}) {
-      inside_.clear();
-      const std::optional<Pair> x = Operands(straight, Op::kMul), y = Operands(turned, Op::kMul);
-      if (!x.has_value() || !y.has_value()) continue;
-      for (const auto& [swapped, sine] : {*y, Pair(y->second, y->first)}) {
-        const std::optional<ValueId> row = RowOfTurned(swapped);
-        if (!row.has_value() || (x->first != *row && x->second != *row)) continue;
-        const ValueId cosine = x->first == *row ? x->second : x->first;
-        return Make(id, *row, cosine, sine, *Features(*row));
-      }
-    }
-    return false;
-  }
-  // Returns x if the value is cat(-b, a).
-  std::optional<ValueId> RowOfTurned(ValueId value) {
-    const std::optional<NodeId> cat = Producer(value, Op::kCat);
-    const std::optional<Pair> pieces = cat.has_value() ? Pieces(*cat) : std::nullopt;
-    if (!pieces.has_value()) return std::nullopt;
-    const std::optional<NodeId> negative = Producer(pieces->first, Op::kNeg);
-    if (!negative.has_value()) return std::nullopt;
-    const std::optional<Half> b = HalfOf(*graph_.node(*negative).operand().get_if<ValueId>());
-    const std::optional<Half> a = HalfOf(pieces->second);
-    if (!a || !b || a->index != 0 || b->index != 1 || a->row != b->row) return std::nullopt;
-    return a->row;
-  }
-
+  ValueId row_, cosine_, sine_;
+  const m::Pattern first_ = Half(0, m::Same(&row_)), second_ = Half(1, m::Same(&row_));
+  // cat(a * cosine - b * sine, a * sine + b * cosine)  ->  rotary_embedding(row, cosine, sine)
+  // with the halves a and b of the row
+  const m::Pattern halves_ =
+      Cat(m::Op("sub", Mul(Half(0, m::Value(&row_)), m::Value(&cosine_)),
+                Mul(second_, m::Value(&sine_)))
+              .With("alpha", m::Number(1)),
+          m::Sum(Mul(first_, m::Same(&sine_)), Mul(second_, m::Same(&cosine_))));
+  // row * cosine + cat(-b, a) * sine  ->  rotary_embedding(row, cosine, sine)
+  const m::Pattern turned_ = m::Sum(Mul(m::Value(&row_), m::Value(&cosine_)),
+                                    Mul(Cat(m::Op("neg", second_), first_), m::Value(&sine_)));
   FusedHandles& handles_;
-  const NodeKinds<Row> kinds_;
-  std::vector<NodeId> inside_;  // nodes of the current match
 };
 
 }  // namespace

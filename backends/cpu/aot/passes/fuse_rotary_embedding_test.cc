@@ -94,7 +94,7 @@ TEST(FuseRotaryEmbedding, KeepsHandlesOfFusedNodes) {
       editor.SetDebugHandle(id, all.back());
     }
     ASSERT_TRUE(FuseRotaryEmbedding(handles).run(program).ok());
-    EXPECT_THAT(handles.MapOf(program), UnorderedElementsAre(Pair(all.back(), all)));
+    EXPECT_THAT(handles.MapOf(program).value(), UnorderedElementsAre(Pair(all.back(), all)));
   }
 }
 

@@ -81,6 +81,8 @@ class BatchNormLowering : NodeLowering {
     return terms;
   }
 
+  // batch_norm(x, scale, shift, mean, var, eps)  ->  x * factor + (shift - mean * factor)
+  // with factor = scale / sqrt(var + eps) per channel
   absl::StatusOr<bool> Lower(NodeId id) {
     const Node& node = graph_.node(id);
     if (node.target->aten() != batch_norm_) return false;

@@ -60,6 +60,10 @@ class Conv2dLowering : NodeLowering {
   }
 
  private:
+  // convolution(x, W, b), W and b constant               ->  conv2d(x, packed W, b)
+  //   depthwise, bfloat16, 3x3 with precision=winograd  ->  depthwise_, bfloat16_, winograd_conv2d
+  //   grouped, transposed or over volumes               ->  convolution(x, packed W, b)
+  // convolution(dequantize(q), dequantize(W), b)         ->  quantized_conv2d(q, packed W, b)
   absl::StatusOr<bool> Lower(NodeId id) {
     const Node& node = graph_.node(id);
     if (node.target->aten() != convolution_) return false;

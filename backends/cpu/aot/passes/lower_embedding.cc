@@ -36,6 +36,7 @@ class EmbeddingLowering : NodeLowering {
   }
 
  private:
+  // embedding(T, indices), T packed by a linear layer  ->  packed_embedding(packed T, indices)
   absl::StatusOr<bool> Lower(NodeId id) {
     const Node& node = graph_.node(id);
     const exir::OpOverload* op = node.target->aten();

@@ -84,6 +84,10 @@ class LinearLowering : NodeLowering {
 
   bool IsOne(const Argument& argument) const { return views_.Number(argument) == 1.0; }
 
+  // mm(x, W), bmm(x, W), addmm(b, x, W), W constant             ->  linear(x, packed W, b)
+  // mm(dequantize(q), dequantize(W)), scale known               ->  quantized_linear(q, packed W)
+  // mm(dequantize(q), dequantize(W)), scale known at run time   ->  dynamic_quantized_linear
+  // mm(x, dequantize(W)), mm(x, convert(W)), mm(x, W * scales)  ->  weight_only_linear
   absl::StatusOr<bool> Lower(NodeId id) {
     const Node& node = graph_.node(id);
     const exir::OpOverload* op = node.target->aten();

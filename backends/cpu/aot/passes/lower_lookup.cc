@@ -86,6 +86,7 @@ class LookupLowering : NodeLowering {
     return true;
   }
 
+  // quantize(f(dequantize(x)))  ->  lookup(x, table), table[i] = quantize(f(dequantize(i)))
   absl::StatusOr<bool> Lower(NodeId id) {
     const std::optional<QuantizedForm> to = forms_.Quantize(id);
     if (!to.has_value() || !to->IsCallable()) return false;

@@ -18,7 +18,7 @@ using exir::NodeId;
 using exir::TensorMeta;
 using exir::ValueId;
 
-// Replaces the node's first result with that of `op`. Returns false if the node does not match.
+// max_pool2d_with_indices(x)[0], indices unused  ->  max_pool2d(x)
 absl::StatusOr<bool> Lower(exir::GraphEditor& editor, const exir::OpOverload* op, NodeId id) {
   const exir::Graph& graph = editor.graph();
   const Node& node = graph.node(id);

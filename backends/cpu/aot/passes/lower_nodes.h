@@ -13,6 +13,7 @@
 #include "backends/cpu/aot/passes/quantized_forms.h"
 #include "exir/ir/exported_program.h"
 #include "exir/ir/graph_editor.h"
+#include "exir/ir/match.h"
 
 namespace belay::cpu {
 
@@ -34,6 +35,7 @@ class NodeLowering {
         editor_(program.top()),
         graph_(editor_.graph()),
         views_(program),
+        matcher_(graph_, [this](const exir::Argument& number) { return views_.Number(number); }),
         forms_(program, views_),
         diagnostics_(diagnostics) {}
 
@@ -67,6 +69,7 @@ class NodeLowering {
   exir::GraphEditor editor_;
   const exir::Graph& graph_;
   const ConstantViews views_;
+  const exir::match::Matcher matcher_;  // with views_'s numbers
   const QuantizedForms forms_;
   PassDiagnostics* diagnostics_;  // may be null
 };

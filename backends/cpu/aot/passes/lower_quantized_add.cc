@@ -26,7 +26,7 @@ class AddLowering : NodeLowering {
   }
 
  private:
-  // `id` is the node that quantizes the sum.
+  // quantize(dequantize(a) + dequantize(b))  ->  quantized_add(a, b)
   absl::StatusOr<bool> Lower(NodeId id) {
     const std::optional<QuantizedForm> to = forms_.Quantize(id);
     if (!to.has_value() || !to->IsCallable() || graph_.SoleUser(to->input) != id) {

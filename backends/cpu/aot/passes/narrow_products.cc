@@ -121,6 +121,7 @@ class ProductNarrowing : NodeLowering {
     return names;
   }
 
+  // mm(x, W)  ->  float32(mm(bfloat16(x), bfloat16(W))); likewise addmm, bmm and convolution
   absl::StatusOr<bool> NarrowProduct(NodeId id) {
     const std::optional<Operands> names = OperandsOf(graph_.node(id));
     if (!names.has_value()) return false;

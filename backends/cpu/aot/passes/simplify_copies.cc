@@ -106,7 +106,7 @@ class CopySimplification {
   }
   ValueId Operand(NodeId id) const { return *graph_.node(id).operand().get_if<ValueId>(); }
 
-  // If the operand comes from a node of the same kind, merges that node into this one.
+  // permute(permute(x, p), q)  ->  permute(x, p[q]);  reshape(reshape(x))  ->  reshape(x)
   bool Compose(NodeId id, Kind kind) {
     const NodeId inner = graph_.value(Operand(id)).producer;
     if (KindOf(inner) != kind) return false;
@@ -231,6 +231,7 @@ class CopySimplification {
     }
   }
 
+  // copy(x), reshape(x), permute(x) that change neither dtype, sizes nor order  ->  x
   bool Remove(NodeId id, Kind kind) {
     const ValueId operand = SourceOf(id, kind), result = graph_.ResultOf(id);
     const TensorMeta* from = graph_.value(operand).tensor();

@@ -186,7 +186,7 @@ TEST(SimplifyCopies, KeepsHandlesOfErasedNodes) {
                                                                   outputs, ") } }"),
                                                      CpuPassTestOps());
     EXPECT_TRUE(SimplifyCopies(handles).run(program).ok());
-    return handles.MapOf(program);
+    return handles.MapOf(program).value();
   };
   EXPECT_THAT(handles_of("%d user_output"),
               UnorderedElementsAre(Pair(1, ElementsAre(1, 2)), Pair(4, ElementsAre(3, 4))));

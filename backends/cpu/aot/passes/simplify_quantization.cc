@@ -126,6 +126,7 @@ class QuantizationSimplification : NodeLowering {
     return form.IsCallable() ? std::optional<QuantizedForm>(form) : std::nullopt;
   }
 
+  // quantize(clamp(x, low, high), range)  ->  quantize(x, range within the quantized bounds)
   bool TakeClamp(NodeId id, const QuantizedForm& form, NodeId clamp, ClampForm bounds) {
     const Argument operand = graph_.node(clamp).operand();
     // A clamp of an integer tensor with non-integer bounds returns float32.
@@ -186,7 +187,8 @@ class QuantizationSimplification : NodeLowering {
            node.outputs[0].kind == exir::NodeOutput::Kind::kValue;
   }
 
-  // Moves `id` before `mover`, whose result it quantizes and which has no other user.
+  // quantize(move(x))  ->  move(quantize(x)), for data movement, padding and max pools without other
+  // users. `id` quantizes the result of `mover`.
   bool MoveAbove(NodeId id, const QuantizedForm& form, NodeId mover) {
     const bool pads = graph_.node(mover).target->aten() == pad_;
     if (!pads && !IsMovement(mover) && !IsMaxPool(mover)) return false;

@@ -342,7 +342,7 @@ TEST(SimplifyQuantization, KeepsHandlesOfErasedNodes) {
       return (%b user_output) } })"),
                        CpuPassTestOps());
   ASSERT_TRUE(SimplifyQuantization(handles).run(program).ok());
-  EXPECT_THAT(handles.MapOf(program),
+  EXPECT_THAT(handles.MapOf(program).value(),
               UnorderedElementsAre(Pair(1, ElementsAre(1, 2, 3)), Pair(4, ElementsAre(4))));
 }
 

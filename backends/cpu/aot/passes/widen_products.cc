@@ -41,6 +41,7 @@ class ProductWidening : NodeLowering {
   }
 
  private:
+  // mm(x, W)  ->  narrow(mm(float32(x), float32(W))); likewise addmm, bmm and convolution
   absl::StatusOr<bool> Widen(NodeId id) {
     const exir::OpOverload* op = graph_.node(id).target->aten();
     const bool convolves = op == convolution_;
