@@ -17,6 +17,7 @@
 #include "exir/testing/programs.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/core/budget.h"
 #include "runtime/core/testing.h"
 
 namespace belay::exir {
@@ -267,6 +268,22 @@ TEST_F(QuantizeProgramTest, ReportsWhyOperatorsStayInFloat32) {
                                    "a: its rows of 40 elements are not a multiple of groups of 32",
                                    "b: its weight has elements that are NaN or infinite"));
   EXPECT_EQ(PrintProgram(result.program), PrintProgram(program));
+}
+
+// A weight is copied to check it and to quantize it, not for each of its users.
+TEST_F(QuantizeProgramTest, CopiesSharedWeightsOnce) {
+  const ExportedProgram program = Parse(R"(program edge { constants { state "w": f32[64,4] }
+  graph(%w: f32[64,4] parameter "w", %x: f32[6,64] user_input) {
+    %a: f32[6,4] = edge.aten.mm.default(%x, %w)
+    %b: f32[6,4] = edge.aten.mm.default(%x, %w)
+    %c: f32[6,4] = edge.aten.mm.default(%x, %w)
+    return (%a user_output, %b user_output, %c user_output) } })");
+  Budget budget;
+  const Budget::Scope scope(&budget);
+  ASSERT_OK_AND_ASSIGN(const QuantizeResult result,
+                       QuantizeProgram(program, *RecipeByName("weights-int8")));
+  EXPECT_THAT(result.quantized, SizeIs(3));
+  EXPECT_EQ(budget.bytes.taken, 2 * 64 * 4 * sizeof(float));
 }
 
 TEST_F(QuantizeProgramTest, KeepsTensorsThatChange) {

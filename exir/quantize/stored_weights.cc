@@ -36,17 +36,19 @@ std::vector<std::byte> BytesOf(const std::vector<T>& numbers) {
 }  // namespace
 
 absl::StatusOr<std::string> StoredWeights::WhyNot(const WeightUse& use, const Scheme& scheme) {
-  ABSL_ASSIGN_OR_RETURN(const WeightMatrix matrix,
-                        MatrixOf(*constants_.Find(use.constant), use.rows_first));
+  const ConstantTensor& weight = *constants_.Find(use.constant);
+  const int64_t columns = ColumnsOf(weight, use.rows_first);
   const int64_t group = scheme.has_integer_weight() ? scheme.rows.group_size : 0;
-  if (group > 0 && matrix.columns % group != 0) {
-    return absl::StrCat("its rows of ", matrix.columns,
-                        " elements are not a multiple of groups of ", group);
+  if (group > 0 && columns % group != 0) {
+    return absl::StrCat("its rows of ", columns, " elements are not a multiple of groups of ",
+                        group);
   }
-  const auto [it, is_new] = finite_.try_emplace(use.constant, true);
-  if (is_new) {
-    it->second = std::all_of(matrix.elements.begin(), matrix.elements.end(),
-                             [](float x) { return std::isfinite(x); });
+  auto it = finite_.find(use.constant);
+  if (it == finite_.end()) {
+    ABSL_ASSIGN_OR_RETURN(const WeightMatrix matrix, MatrixOf(weight, use.rows_first));
+    const bool finite = std::all_of(matrix.elements.begin(), matrix.elements.end(),
+                                    [](float x) { return std::isfinite(x); });
+    it = finite_.emplace(use.constant, finite).first;
   }
   return it->second ? "" : "its weight has elements that are NaN or infinite";
 }

@@ -112,17 +112,20 @@ WeightUses FindWeightUses(const ExportedProgram& program, const ConstantInputs& 
   return found;
 }
 
+int64_t ColumnsOf(const ConstantTensor& tensor, bool rows_first) {
+  return tensor.view().numel() / tensor.sizes()[rows_first ? 0 : 1];
+}
+
 absl::StatusOr<WeightMatrix> MatrixOf(const ConstantTensor& tensor, bool rows_first) {
   WeightMatrix matrix;
   if (rows_first) {
     ABSL_ASSIGN_OR_RETURN(matrix.storage, tensor.Dense());
-    matrix.rows = tensor.sizes()[0];
   } else {
     ABSL_ASSIGN_OR_RETURN(matrix.storage, tensor.Dense({1, 0}));
-    matrix.rows = tensor.sizes()[1];
   }
   const int64_t count = tensor.view().numel();
-  matrix.columns = count / matrix.rows;
+  matrix.columns = ColumnsOf(tensor, rows_first);
+  matrix.rows = count / matrix.columns;
   matrix.elements = absl::MakeConstSpan(reinterpret_cast<const float*>(matrix.storage.bytes.data()),
                                         static_cast<size_t>(count));
   return matrix;

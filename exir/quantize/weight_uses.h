@@ -57,6 +57,8 @@ struct WeightMatrix {
   int64_t rows = 0, columns = 0;
 };
 absl::StatusOr<WeightMatrix> MatrixOf(const ConstantTensor& tensor, bool rows_first);
+// Returns WeightMatrix::columns without the elements.
+int64_t ColumnsOf(const ConstantTensor& tensor, bool rows_first);
 
 }  // namespace belay::exir
 
