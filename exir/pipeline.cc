@@ -25,6 +25,7 @@
 #include "exir/functionalize/training_to_aten.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/problem_list.h"
+#include "exir/ir/refused_node.h"
 #include "exir/ir/text.h"
 #include "exir/method_state.h"
 #include "exir/model_file.h"
@@ -403,7 +404,7 @@ absl::Status RunOn(std::string_view phase, const std::string& method, ExportedPr
   absl::StatusOr<ExportedProgram> changed =
       RunPasses(std::move(program), passes, options, report == nullptr ? nullptr : &report->passes);
   if (!changed.ok()) {
-    return Annotate(changed.status(), absl::StrCat(phase, ": method '", method, "'"));
+    return InMethod(changed.status(), method, phase);
   }
   program = *std::move(changed);
   return absl::OkStatus();
@@ -448,7 +449,11 @@ absl::Status CheckDtypes(const ExportedProgram& program) {
       problems.Add([&] { return DescribeNode(graph, id); },
                    absl::StrCat("tensors of ", dtype,
                                 " are not supported; store them as int64, or as int32 if the "
-                                "numbers fit"));
+                                "numbers fit"),
+                   [&] {
+                     return std::vector<RefusedNode>{
+                         {"", node.name, node.target->name(), node.provenance.ToString(), ""}};
+                   });
     }
   }
   return problems.ToStatus(absl::StatusCode::kUnimplemented, "unsupported:");
@@ -537,7 +542,7 @@ absl::StatusOr<MethodPrograms> ToStageWithinBudget(MethodPrograms methods, Stage
                                 report == nullptr ? nullptr : &report->notes);
     absl::StatusOr<ExportedProgram> edge =
         ToEdge(std::move(program), to_edge, report == nullptr ? nullptr : &report->passes);
-    if (!edge.ok()) return Annotate(edge.status(), absl::StrCat("to_edge: method '", name, "'"));
+    if (!edge.ok()) return InMethod(edge.status(), name, "to_edge");
     program = *std::move(edge);
     if (report != nullptr) {
       for (const std::string& guard : program.guards) {
@@ -551,7 +556,7 @@ absl::StatusOr<MethodPrograms> ToStageWithinBudget(MethodPrograms methods, Stage
           RunOn("transform passes", name, program, passes, to_edge.passes, report));
       const absl::Status verified = VerifyEdge(program, EdgeRules(to_edge.dim_order));
       if (!verified.ok()) {
-        return Annotate(verified, absl::StrCat("transform passes: method '", name, "'"));
+        return InMethod(verified, name, "transform passes");
       }
     }
   }
@@ -642,7 +647,7 @@ absl::StatusOr<MethodPrograms> ImportWithinBudget(const std::vector<MethodArchiv
     if (report != nullptr) import.notes = &notes;
     absl::StatusOr<ExportedProgram> program = reader.Import(path, import);
     if (!program.ok()) {
-      return Annotate(program.status(), absl::StrCat("import: method '", name, "'"));
+      return InMethod(program.status(), name, "import");
     }
     for (const std::string& note : notes) {
       report->notes.push_back(absl::StrCat("method '", name, "': ", note));

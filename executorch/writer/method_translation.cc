@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "executorch/format/portable_operators.h"
 #include "executorch/writer/method_translator.h"
+#include "exir/ir/refused_node.h"
 #include "runtime/core/dtype.h"
 
 namespace belay::pte {
@@ -24,16 +25,20 @@ constexpr std::string_view kBackends[] = {"XnnpackBackend"};
 }  // namespace
 
 void MethodTranslator::Problem(std::string_view text) {
+  exir::RefusedNode node{
+      .method = method_.name(), .node = "", .op = "", .source = "", .reason = ""};
+  if (at_ >= 0 && debug_ != nullptr) {
+    node.node = debug_->instructions(at_).node();
+    node.source = debug_->instructions(at_).source();
+  }
   problems_.Add(
       [&] {
         std::string subject = absl::StrCat("method '", method_.name(), "'");
-        if (at_ < 0 || debug_ == nullptr) return subject;
-        const schema::InstructionDebugInfo& info = debug_->instructions(at_);
-        if (!info.node().empty()) absl::StrAppend(&subject, ": node '", info.node(), "'");
-        if (!info.source().empty()) absl::StrAppend(&subject, " at ", info.source());
+        if (!node.node.empty()) absl::StrAppend(&subject, ": node '", node.node, "'");
+        if (!node.source.empty()) absl::StrAppend(&subject, " at ", node.source);
         return subject;
       },
-      text);
+      text, [&] { return std::vector<exir::RefusedNode>{node}; });
 }
 
 // --- Instructions ---

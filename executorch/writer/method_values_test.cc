@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "executorch/writer/written_file.h"
+#include "exir/ir/refused_node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
@@ -319,6 +320,10 @@ TEST(MethodValuesTest, NoSourcesWithoutDebugInfo) {
       CallOf("%x: f32[2] user_input", "%r: f32[2]", "erfinv.default(%x)", "%r user_output");
   EXPECT_THAT(std::string(Refusal(image).message()),
               HasSubstr("method 'forward': node 'r': ExecuTorch has no operator"));
+  const std::vector<exir::RefusedNode> nodes = exir::RefusedNodesOf(Refusal(image));
+  ASSERT_EQ(nodes.size(), 1);
+  EXPECT_EQ(nodes[0].method, "forward");
+  EXPECT_EQ(nodes[0].node, "r");
   image.debug.mutable_methods(0)->mutable_instructions(0)->clear_node();
   EXPECT_THAT(std::string(Refusal(image).message()),
               HasSubstr("method 'forward': ExecuTorch has no operator"));

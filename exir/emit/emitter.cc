@@ -11,6 +11,7 @@
 #include "exir/emit/constant_pool.h"
 #include "exir/emit/method_builder.h"
 #include "exir/ir/lowered_backend_module.h"
+#include "exir/ir/refused_node.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/utf8.h"
@@ -56,6 +57,7 @@ absl::StatusOr<ProgramImage> EmitProgram(const MethodPrograms& methods, const Em
   const MethodBuilder::ChangedBuffers changed = FindChangedBuffers(methods);
   std::vector<const NamedDataOutput*> named_data;
   std::vector<std::string> unsupported;
+  std::vector<RefusedNode> refused;
   for (size_t i = 0; i < sorted.size(); ++i) {
     const auto& [name, program] = *sorted[i];
     if (name.empty() || !IsUtf8(name)) {
@@ -75,10 +77,13 @@ absl::StatusOr<ProgramImage> EmitProgram(const MethodPrograms& methods, const Em
         MethodBuilder(name, program, changed, options, pool).Build();
     if (absl::IsUnimplemented(written.status())) {
       // Collect the errors of all methods.
-      unsupported.push_back(absl::StrCat("method '", name, "': ", written.status().message()));
+      const absl::Status status = InMethod(written.status(), name);
+      unsupported.push_back(std::string(FromAbsl(status.message())));
+      const std::vector<RefusedNode> nodes = RefusedNodesOf(status);
+      refused.insert(refused.end(), nodes.begin(), nodes.end());
       continue;
     }
-    if (!written.ok()) return Annotate(written.status(), absl::StrCat("method '", name, "'"));
+    if (!written.ok()) return InMethod(written.status(), name);
     if (!unsupported.empty()) continue;
     ABSL_ASSIGN_OR_RETURN(MethodMemory arranged, ArrangeMemory(*written, options.memory));
     if (memory != nullptr) {
@@ -90,7 +95,11 @@ absl::StatusOr<ProgramImage> EmitProgram(const MethodPrograms& methods, const Em
     if (options.debug_info) *image.debug.add_methods() = std::move(written->debug);
     CollectNamedData(program, named_data);
   }
-  if (!unsupported.empty()) return absl::UnimplementedError(absl::StrJoin(unsupported, "\n"));
+  if (!unsupported.empty()) {
+    absl::Status status = absl::UnimplementedError(absl::StrJoin(unsupported, "\n"));
+    AddRefusedNodes(refused, status);
+    return status;
+  }
   if (options.named_data != nullptr) named_data.push_back(options.named_data);
   ABSL_RETURN_IF_ERROR(pool.AddNamedData(named_data));
   return image;

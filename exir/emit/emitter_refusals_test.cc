@@ -7,6 +7,7 @@
 #include "absl/strings/substitute.h"
 #include "exir/emit/emitter.h"
 #include "exir/ir/graph_editor.h"
+#include "exir/ir/refused_node.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/testing/programs.h"
 #include "gmock/gmock.h"
@@ -16,6 +17,7 @@
 namespace belay::exir {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
@@ -131,9 +133,12 @@ TEST(EmitterTest, ReportsOnlyFailedMethods) {
   })",
                                        Ops()));
   methods.emplace_back("b", ParseOrDie("program edge { graph() { return () } }", Ops()));
-  EXPECT_EQ(EmitProgram(methods).status(),
-            absl::UnimplementedError("method 'a': unsupported:\n  unknown operator "
-                                     "my.own.op, used 1 time: node 'y' at model.py:12"));
+  const absl::Status status = EmitProgram(methods).status();
+  EXPECT_THAT(status, StatusIs(kUnimplemented,
+                               "method 'a': unsupported:\n  unknown operator "
+                               "my.own.op, used 1 time: node 'y' at model.py:12"));
+  EXPECT_THAT(RefusedNodesOf(status), ElementsAre(RefusedNode{"a", "y", "my.own.op", "model.py:12",
+                                                              "unknown operator my.own.op"}));
 }
 
 TEST(EmitterTest, RejectsArgumentsAndResultsWithoutRuntimeForm) {

@@ -11,6 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/substitute.h"
 #include "exir/emit/testing/print_method.h"
+#include "exir/ir/refused_node.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/testing/programs.h"
 #include "gmock/gmock.h"
@@ -288,6 +289,12 @@ TEST(EmitterTest, ListsUnknownOperatorsOfAllMethods) {
                                        "used 21 times"),
                              HasSubstr("node 'y19', …"))));
   EXPECT_EQ(status.message().find("'y20'"), std::string::npos);
+  const std::vector<RefusedNode> refused = RefusedNodesOf(status);
+  ASSERT_EQ(refused.size(), 2 + 20);
+  EXPECT_EQ(refused[0], (RefusedNode{"a", "y", "higher_order.strange", "",
+                                     "unknown operator higher_order.strange"}));
+  EXPECT_EQ(refused.back(),
+            (RefusedNode{"b", "y19", "my.own.op", "", "unknown operator my.own.op"}));
 }
 
 TEST(EmitterTest, EmitsEveryKindOfArgument) {

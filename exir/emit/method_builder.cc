@@ -14,6 +14,7 @@
 #include "exir/ir/at_node.h"
 #include "exir/ir/lowered_backend_module.h"
 #include "exir/ir/text.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/utf8.h"
 #include "runtime/schema/file_format.h"
@@ -80,24 +81,30 @@ absl::StatusOr<WrittenMethod> MethodBuilder::Build() {
 }
 
 void MethodBuilder::AddUnknownOperator(const std::string& op, const Node& node) {
-  const std::string source = node.provenance.ToString();
-  unknown_operators_[op].push_back(
-      absl::StrCat("node '", node.name, "'", source.empty() ? "" : " at ", source));
+  unknown_operators_[op].push_back({.method = "",
+                                    .node = node.name,
+                                    .op = op,
+                                    .source = node.provenance.ToString(),
+                                    .reason = absl::StrCat("unknown operator ", op)});
 }
 
 absl::Status MethodBuilder::UnsupportedError() const {
   constexpr size_t kMaxNodes = 20;
   ProblemList problems = unsupported_;
   for (const auto& [op, nodes] : unknown_operators_) {
-    const size_t shown = std::min(nodes.size(), kMaxNodes);
+    const auto end = nodes.begin() + static_cast<ptrdiff_t>(std::min(nodes.size(), kMaxNodes));
+    const auto print = [](std::string* out, const RefusedNode& node) {
+      absl::StrAppend(out, "node '", node.node, "'", node.source.empty() ? "" : " at ",
+                      node.source);
+    };
     problems.Add(
         [&op = op, &nodes = nodes] {
           return absl::StrCat("unknown operator ", op, ", used ", nodes.size(),
                               nodes.size() == 1 ? " time" : " times");
         },
-        absl::StrCat(
-            absl::StrJoin(nodes.begin(), nodes.begin() + static_cast<ptrdiff_t>(shown), ", "),
-            shown < nodes.size() ? ", …" : ""));
+        absl::StrCat(absl::StrJoin(nodes.begin(), end, ", ", print),
+                     end != nodes.end() ? ", …" : ""),
+        [&nodes = nodes, end] { return std::vector<RefusedNode>(nodes.begin(), end); });
   }
   return problems.ToStatus(absl::StatusCode::kUnimplemented, "unsupported:");
 }
@@ -109,8 +116,7 @@ absl::Status MethodBuilder::Problems() const {
                           "cannot plan memory for sizes without an upper bound; give one with "
                           "--max-size, or in the model:");
   if (unsupported.ok() || unbounded.ok()) return unsupported.ok() ? unbounded : unsupported;
-  return absl::Status(unsupported.code(),
-                      absl::StrCat(unsupported.message(), "\n", unbounded.message()));
+  return WithMessage(unsupported, absl::StrCat(unsupported.message(), "\n", unbounded.message()));
 }
 
 // --- Inputs and outputs ---

@@ -18,6 +18,7 @@
 #include "exir/emit/method_memory.h"
 #include "exir/ir/exported_program.h"
 #include "exir/ir/problem_list.h"
+#include "exir/ir/refused_node.h"
 #include "exir/op/op_table.h"
 #include "runtime/schema/program.pb.h"
 
@@ -145,7 +146,7 @@ class MethodBuilder {
   ProblemList unbounded_;
   absl::flat_hash_set<std::string> unbounded_symbols_;
   // Maps unknown operators to their uses.
-  absl::btree_map<std::string, std::vector<std::string>> unknown_operators_;
+  absl::btree_map<std::string, std::vector<RefusedNode>> unknown_operators_;
 };
 
 }  // namespace belay::exir

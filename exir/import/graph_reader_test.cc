@@ -12,6 +12,7 @@
 #include "exir/import/program_reader.h"
 #include "exir/import/testing/archive.h"
 #include "exir/import/testing/node_json.h"
+#include "exir/ir/refused_node.h"
 #include "exir/ir/text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -503,6 +504,10 @@ TEST(GraphReaderTest, ReportsEverythingUnsupportedAtOnce) {
   EXPECT_THAT(status, Unsupported("node 'dtype' (torch.ops.mine.op.default, extra.py:9): an "
                                   "argument is the dtype number 99"));
   EXPECT_THAT(status, Unsupported("'y' is a tensor of dtype number 99"));
+  const std::vector<RefusedNode> refused = RefusedNodesOf(status);
+  ASSERT_EQ(refused.size(), 5);
+  EXPECT_EQ(refused[2], (RefusedNode{"", "teapot", "mine.op.default", "extra.py:9",
+                                     "an argument has the unknown kind 'as_teapot'"}));
 }
 
 TEST(GraphReaderTest, ReportsTruncateLongNames) {

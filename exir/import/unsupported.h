@@ -12,9 +12,11 @@ namespace belay::exir {
 // Memory is constant, however many problems are added.
 class UnsupportedReport {
  public:
-  // `where`: "node 'mul_3' (torch.ops.aten.mul.Tensor, model.py:12)", "input 'x'".
-  void Add(std::string_view where, std::string_view what) {
-    problems_.Add([where] { return where; }, what);
+  // `where`: "node 'mul_3' (torch.ops.aten.mul.Tensor, model.py:12)", "input 'x'". `nodes` is
+  // that of ProblemList::Add.
+  template <class... Nodes>
+  void Add(std::string_view where, std::string_view what, Nodes... nodes) {
+    problems_.Add([where] { return where; }, what, nodes...);
   }
   bool empty() const { return problems_.size() == 0; }
   // OK if empty; otherwise kUnimplemented with one line per problem, formatted by ProblemList.

@@ -14,11 +14,20 @@ std::string Shortened(std::string_view text, size_t max_bytes) {
   return absl::StrCat(text.substr(0, end), "…");
 }
 
-void ProblemList::AddLine(std::string_view subject, std::string_view problem) {
+void ProblemList::AddLine(std::string_view subject, std::string_view problem,
+                          std::vector<RefusedNode> nodes) {
   constexpr size_t kMaxText = 1000;
   lines_.push_back(absl::StrCat(Shortened(Printable(subject), kMaxText), ": ",
                                 Shortened(Printable(problem), kMaxText)));
   bytes_ += lines_.back().size();
+  if (nodes.empty()) nodes.emplace_back().node = std::string(subject);
+  for (RefusedNode& node : nodes) {
+    if (node.reason.empty()) node.reason = std::string(problem);
+    for (std::string* field : {&node.method, &node.node, &node.op, &node.source, &node.reason}) {
+      *field = Shortened(*field, kMaxText);
+    }
+    nodes_.push_back(std::move(node));
+  }
 }
 
 absl::Status ProblemList::ToStatus(absl::StatusCode code, std::string_view heading) const {
@@ -31,7 +40,9 @@ absl::Status ProblemList::ToStatus(absl::StatusCode code, std::string_view headi
   if (count_ > lines_.size()) {
     absl::StrAppend(&message, separator, "and ", count_ - lines_.size(), " more");
   }
-  return absl::Status(code, message);
+  absl::Status status(code, message);
+  if (code == absl::StatusCode::kUnimplemented) AddRefusedNodes(nodes_, status);
+  return status;
 }
 
 }  // namespace belay::exir

@@ -71,5 +71,23 @@ TEST(ProblemListTest, ShortensBetweenCharacters) {
   EXPECT_EQ(Shortened(std::string(500, '\x80'), 2), "…");
 }
 
+TEST(ProblemListTest, UnimplementedErrorsHaveNodes) {
+  ProblemList problems;
+  problems.Add([] { return "input 'x'"; }, "it is a string");
+  problems.Add([] { return "unknown operator zoo.f"; }, "2 times",
+               [] {
+                 return std::vector<RefusedNode>{{"", "a", "zoo.f", "m.py:3", "unknown"},
+                                                 {"", "b", "zoo.f", std::string(5000, 'x'), ""}};
+               });
+  const std::vector<RefusedNode> nodes =
+      RefusedNodesOf(problems.ToStatus(absl::StatusCode::kUnimplemented));
+  ASSERT_EQ(nodes.size(), 3);
+  EXPECT_EQ(nodes[0], (RefusedNode{"", "input 'x'", "", "", "it is a string"}));
+  EXPECT_EQ(nodes[1], (RefusedNode{"", "a", "zoo.f", "m.py:3", "unknown"}));
+  EXPECT_EQ(nodes[2].reason, "2 times");
+  EXPECT_LT(nodes[2].source.size(), 1010);
+  EXPECT_TRUE(RefusedNodesOf(problems.ToStatus(kCode)).empty());
+}
+
 }  // namespace
 }  // namespace belay::exir

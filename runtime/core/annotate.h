@@ -9,8 +9,11 @@
 namespace belay {
 
 // Returns the error with "what: " before its message, where `what` is the file, method or input
-// concerned. An OK status is returned unchanged.
+// concerned. Keeps payloads. An OK status is returned unchanged.
 absl::Status Annotate(const absl::Status& status, std::string_view what);
+// Returns the error with another message. Keeps the code and payloads. An OK status is returned
+// unchanged.
+absl::Status WithMessage(const absl::Status& status, std::string_view message);
 
 }  // namespace belay
 

@@ -15,10 +15,11 @@
 #include "bindings/c/belay_compiler.h"
 #include "bindings/c/compiler/compiler_handles.h"
 #include "bindings/c/compiler/memory_file.h"
-#include "bindings/c/compiler/refused_nodes.h"
 #include "bindings/c/execution.h"
 #include "bindings/c/handles.h"
+#include "exir/ir/refused_node.h"
 #include "exir/pipeline.h"
+#include "nlohmann/json.hpp"
 #include "runtime/core/status_macros.h"
 #include "tools/belay/command.h"
 #include "tools/belay/lower_page.h"
@@ -36,8 +37,16 @@ namespace belay::c {
 belay_status ReportRefusal(const absl::Status& status, belay_error** error) {
   const belay_status code = Report(status, error);
   if (code != BELAY_OK && error != nullptr && *error != nullptr) {
-    (*error)->nodes = RefusedNodes(status).dump(-1, ' ', /*ensure_ascii=*/false,
-                                                nlohmann::json::error_handler_t::replace);
+    nlohmann::json nodes = nlohmann::json::array();
+    for (const exir::RefusedNode& node : exir::RefusedNodesOf(status)) {
+      nodes.push_back({{"method", node.method},
+                       {"node", node.node},
+                       {"operator", node.op},
+                       {"source", node.source},
+                       {"reason", node.reason}});
+    }
+    (*error)->nodes =
+        nodes.dump(-1, ' ', /*ensure_ascii=*/false, nlohmann::json::error_handler_t::replace);
   }
   return code;
 }

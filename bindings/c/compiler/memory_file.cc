@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/str_cat.h"
 
 namespace belay::c {
@@ -40,7 +41,7 @@ absl::Status MemoryFiles::WithNames(const absl::Status& status) const {
   for (auto file = files_.rbegin(); file != files_.rend(); ++file) {
     message = absl::StrReplaceAll(message, {{file->path, file->name}});
   }
-  return absl::Status(status.code(), message);
+  return WithMessage(status, message);
 }
 
 }  // namespace belay::c
