@@ -44,35 +44,17 @@ struct PackedEmbeddingCall {
           "layout: expected 'f32', 'vnni2', 'int8', 'int4', 'bf16' or 'vnni4', got '", name, "'"));
     }
     ABSL_ASSIGN_OR_RETURN(call.weight, arguments.Tensor("weight", {call.layout->dtype}));
-    ABSL_ASSIGN_OR_RETURN(call.scales, arguments.OptionalTensor("scales", kFloat));
-    ABSL_ASSIGN_OR_RETURN(call.zeros, arguments.OptionalTensor("zeros", kFloat));
     ABSL_ASSIGN_OR_RETURN(call.indices,
                           arguments.Tensor("indices", {DType::kInt32, DType::kInt64}));
     ABSL_ASSIGN_OR_RETURN(call.rows, ReadFeatures(arguments, "rows"));
     ABSL_ASSIGN_OR_RETURN(call.features, ReadFeatures(arguments, "features"));
-    ABSL_ASSIGN_OR_RETURN(call.group, arguments.StaticInt("group"));
-    const bool integers = call.layout->is_integer();
-    if ((call.scales != nullptr) != integers || (!integers && call.zeros != nullptr)) {
-      return absl::InvalidArgumentError(
-          "scales: expected scales of integers, and neither scales nor zeros of floats");
-    }
-    if (integers ? call.group < 1 : call.group != 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("group: expected a number of features, and 0 of floats, got ", call.group));
-    }
+    ABSL_RETURN_IF_ERROR(ReadScales(arguments, call.layout->is_integer(), call));
     return call;
   }
   absl::StatusOr<Dims<D>> Shape() const {
     ABSL_RETURN_IF_ERROR(
         CheckPackedSize<D>(Arguments::SizesOf(weight), layout->PackedSize(rows, features)));
-    if (scales != nullptr) {
-      ABSL_RETURN_IF_ERROR(CheckGroup(group, features));
-      const std::optional<int64_t> packed = PackedScalesSize(features, rows, group);
-      ABSL_RETURN_IF_ERROR(CheckPackedSize<D>(Arguments::SizesOf(scales), packed, "scales"));
-      if (zeros != nullptr) {
-        ABSL_RETURN_IF_ERROR(CheckPackedSize<D>(Arguments::SizesOf(zeros), packed, "zeros"));
-      }
-    }
+    ABSL_RETURN_IF_ERROR(CheckScales<Arguments>(*this, features, rows));
     Dims<D> shape = Dims<D>(Arguments::SizesOf(indices));
     ABSL_RETURN_IF_ERROR(CheckRank(shape.size() + 1));
     shape.push_back(D(features));

@@ -24,11 +24,13 @@ enum class TableLayout : uint8_t {
   kVnni4,     // dynamic_quantized_linear, quantized_linear: VNNI-4 layout (quantized_weights.h)
 };
 
-// A layout, its name in calls, and the dtypes of the packed elements and of the result.
+// A layout, its name in calls, the dtypes of the packed elements and of the result, and the format
+// of weight_only_linear that it is.
 struct TableLayoutRow {
   std::string_view name;
   TableLayout layout;
   DType dtype, result;
+  std::optional<WeightFormat> weight_format = std::nullopt;
 
   bool is_integer() const {
     return layout == TableLayout::kInt8 || layout == TableLayout::kInt4 ||
@@ -42,20 +44,9 @@ struct TableLayoutRow {
       if (!bytes.has_value()) return std::nullopt;
       return *bytes / static_cast<int64_t>(DTypeSize(dtype));
     };
-    switch (layout) {
-      case TableLayout::kFloat32:
-        return PackedMatrixSize(features, rows);
-      case TableLayout::kVnni2:
-        return PackedVnni2Size(features, rows);
-      case TableLayout::kInt8:
-        return weights(WeightFormat::kInt8);
-      case TableLayout::kInt4:
-        return weights(WeightFormat::kInt4);
-      case TableLayout::kBFloat16:
-        return weights(WeightFormat::kBFloat16);
-      case TableLayout::kVnni4:
-        break;
-    }
+    if (weight_format.has_value()) return weights(*weight_format);
+    if (layout == TableLayout::kFloat32) return PackedMatrixSize(features, rows);
+    if (layout == TableLayout::kVnni2) return PackedVnni2Size(features, rows);
     return PackedQuantizedMatrixSize(1, features, rows);
   }
 };
@@ -63,14 +54,20 @@ inline constexpr TableLayoutRow kTableLayouts[] = {
     // in the order of TableLayout
     {"f32", TableLayout::kFloat32, DType::kFloat32, DType::kFloat32},
     {"vnni2", TableLayout::kVnni2, DType::kBFloat16, DType::kBFloat16},
-    {"int8", TableLayout::kInt8, DType::kInt8, DType::kFloat32},
-    {"int4", TableLayout::kInt4, DType::kInt32, DType::kFloat32},
-    {"bf16", TableLayout::kBFloat16, DType::kBFloat16, DType::kBFloat16},
+    {"int8", TableLayout::kInt8, DType::kInt8, DType::kFloat32, WeightFormat::kInt8},
+    {"int4", TableLayout::kInt4, DType::kInt32, DType::kFloat32, WeightFormat::kInt4},
+    {"bf16", TableLayout::kBFloat16, DType::kBFloat16, DType::kBFloat16, WeightFormat::kBFloat16},
     {"vnni4", TableLayout::kVnni4, DType::kInt8, DType::kFloat32},
 };
 
 inline const TableLayoutRow& RowOf(TableLayout layout) {
   return kTableLayouts[static_cast<size_t>(layout)];
+}
+// Returns the layout of the weights of weight_only_linear.
+inline TableLayout LayoutOf(WeightFormat format) {
+  const TableLayoutRow* row = kTableLayouts;
+  while (row->weight_format != format) ++row;
+  return row->layout;
 }
 
 }  // namespace belay::cpu

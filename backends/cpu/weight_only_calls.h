@@ -56,6 +56,36 @@ inline absl::Status CheckGroup(int64_t group, int64_t k) {
       absl::StrCat("group: expected a multiple of 8, or at least ", k, ", got ", group));
 }
 
+// Reads `scales`, `zeros` and `group` of a call with a packed weight. Integers have a scale for each
+// column and group of rows, and optionally a zero point; floats have neither, and group 0.
+//   kInvalidArgument  any of these is missing or not expected
+template <class Arguments, class Call>
+absl::Status ReadScales(const Arguments& arguments, bool integers, Call& call) {
+  ABSL_ASSIGN_OR_RETURN(call.scales, arguments.OptionalTensor("scales", kFloat));
+  ABSL_ASSIGN_OR_RETURN(call.zeros, arguments.OptionalTensor("zeros", kFloat));
+  ABSL_ASSIGN_OR_RETURN(call.group, arguments.StaticInt("group"));
+  if ((call.scales != nullptr) != integers || (!integers && call.zeros != nullptr)) {
+    return absl::InvalidArgumentError(
+        "scales: expected scales of integers, and neither scales nor zeros of floats");
+  }
+  if (integers ? call.group < 1 : call.group != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("group: expected at least 1, and 0 of floats, got ", call.group));
+  }
+  return absl::OkStatus();
+}
+// kInvalidArgument unless the scales and zeros of ReadScales are packed for a weight [k, columns].
+template <class Arguments, class Call>
+absl::Status CheckScales(const Call& call, int64_t k, int64_t columns) {
+  using D = typename Arguments::Dim;
+  if (call.scales == nullptr) return absl::OkStatus();
+  ABSL_RETURN_IF_ERROR(CheckGroup(call.group, k));
+  const std::optional<int64_t> packed = PackedScalesSize(k, columns, call.group);
+  ABSL_RETURN_IF_ERROR(CheckPackedSize<D>(Arguments::SizesOf(call.scales), packed, "scales"));
+  if (call.zeros == nullptr) return absl::OkStatus();
+  return CheckPackedSize<D>(Arguments::SizesOf(call.zeros), packed, "zeros");
+}
+
 // belay_cpu::weight_only_linear: input [..., k], weight packed from [k, out_features] in `format`
 // -> [..., out_features]. Integer formats have a scale and an optional zero point for each column
 // and `group` rows. bf16 has neither, and group 0.
@@ -73,19 +103,9 @@ struct WeightOnlyLinearCall {
     ABSL_ASSIGN_OR_RETURN(call.format, ReadWeightFormat(arguments));
     ABSL_ASSIGN_OR_RETURN(call.input, arguments.Tensor("input", kFloat));
     ABSL_ASSIGN_OR_RETURN(call.weight, arguments.Tensor("weight", {call.format->dtype}));
-    ABSL_ASSIGN_OR_RETURN(call.scales, arguments.OptionalTensor("scales", kFloat));
-    ABSL_ASSIGN_OR_RETURN(call.zeros, arguments.OptionalTensor("zeros", kFloat));
     ABSL_ASSIGN_OR_RETURN(call.out_features, ReadFeatures(arguments, "out_features"));
-    ABSL_ASSIGN_OR_RETURN(call.group, arguments.StaticInt("group"));
     const bool integers = call.format->format != WeightFormat::kBFloat16;
-    if ((call.scales != nullptr) != integers || (!integers && call.zeros != nullptr)) {
-      return absl::InvalidArgumentError(
-          "scales: expected scales of integers, and neither scales nor zeros of bf16");
-    }
-    if (integers ? call.group < 1 : call.group != 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("group: expected a number of rows, and 0 of bf16, got ", call.group));
-    }
+    ABSL_RETURN_IF_ERROR(ReadScales(arguments, integers, call));
     ABSL_ASSIGN_OR_RETURN(call.epilogue, EpilogueCall<Arguments>::Read(arguments));
     return call;
   }
@@ -95,14 +115,7 @@ struct WeightOnlyLinearCall {
     std::optional<int64_t> weights = PackedWeightsSize(format->format, k, out_features);
     if (weights.has_value()) *weights /= static_cast<int64_t>(DTypeSize(format->dtype));
     ABSL_RETURN_IF_ERROR(CheckPackedSize<D>(Arguments::SizesOf(weight), weights));
-    if (scales != nullptr) {
-      ABSL_RETURN_IF_ERROR(CheckGroup(group, k));
-      const std::optional<int64_t> packed = PackedScalesSize(k, out_features, group);
-      ABSL_RETURN_IF_ERROR(CheckPackedSize<D>(Arguments::SizesOf(scales), packed, "scales"));
-      if (zeros != nullptr) {
-        ABSL_RETURN_IF_ERROR(CheckPackedSize<D>(Arguments::SizesOf(zeros), packed, "zeros"));
-      }
-    }
+    ABSL_RETURN_IF_ERROR(CheckScales<Arguments>(*this, k, out_features));
     shape[shape.size() - 1] = D(out_features);
     ABSL_RETURN_IF_ERROR(epilogue.CheckShapes(shape, static_cast<int>(shape.size()) - 1));
     return shape;

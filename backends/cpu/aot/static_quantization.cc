@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "backends/cpu/aot/max_pool.h"
+
 namespace belay::cpu {
 namespace {
 
@@ -40,15 +42,9 @@ bool HasUnitAlpha(const ExportedProgram& program, NodeId id) {
 }
 
 // lower_max_pool2d supports these.
-bool HasUnusedIndices(const ExportedProgram& program, NodeId id) {
-  const exir::Graph& graph = program.top();
-  const Node& node = graph.node(id);
-  const exir::ValueId indices = node.outputs[1].values[0];
-  const auto* dilation = node.argument("dilation").get_if<Argument::List>();
-  const bool dilated =
-      dilation != nullptr && *dilation != Argument::List{1} && *dilation != Argument::List{1, 1};
-  return graph.value(indices).users.empty() && !graph.IsOutput(indices) && !dilated &&
-         node.argument("ceil_mode") == Argument(false);
+bool IsLoweredMaxPool(const ExportedProgram& program, NodeId id) {
+  return IsPlainMaxPool(program.top(), id) &&
+         program.top().node(id).argument("ceil_mode") == Argument(false);
 }
 
 constexpr std::string_view kMovement[] = {
@@ -86,7 +82,7 @@ exir::QuantizationPatterns StaticQuantizationPatterns() {
   add("aten.mm.default", Kind::kAnchor);
   add("aten.convolution.default", Kind::kAnchor, &IsPlainOrDepthwise);
   add("aten.add.Tensor", Kind::kSum, &HasUnitAlpha);
-  add("aten.max_pool2d_with_indices.default", Kind::kMovement, &HasUnusedIndices);
+  add("aten.max_pool2d_with_indices.default", Kind::kMovement, &IsLoweredMaxPool);
   for (std::string_view op : kMovement) add(op, Kind::kMovement);
   for (std::string_view op : kElementwise) add(op, Kind::kTable);
   return result;

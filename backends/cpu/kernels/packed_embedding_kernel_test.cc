@@ -187,7 +187,7 @@ TEST(PackedEmbeddingKernelTest, RejectsInconsistentCalls) {
   EXPECT_THAT(call.With("scales", EValue()).Run(), HasSubstr("expected scales of integers"));
   EXPECT_THAT(call.With("rows", Int(65)).Run(), HasSubstr("weight: expected the packed shape"));
   EXPECT_THAT(call.With("group", Int(4)).Run(), HasSubstr("group: expected a multiple of 8"));
-  EXPECT_THAT(call.With("group", Int(0)).Run(), HasSubstr("group: expected a number of features"));
+  EXPECT_THAT(call.With("group", Int(0)).Run(), HasSubstr("group: expected at least 1"));
   EXPECT_THAT(call.With("group", Int(16)).Run(), HasSubstr("scales: expected the packed shape"));
   EXPECT_THAT(call.With("zeros", T(DType::kFloat32, {3})).Run(),
               HasSubstr("zeros: expected the packed shape"));

@@ -275,8 +275,8 @@ TEST(RefusedCalls, Matmuls) {
                  {"scales", EValue(), "scales: expected scales of integers"},
                  {"scales", T(kF32, {32}), "scales: expected the packed shape [64]"},
                  {"zeros", T(kF32, {65}), "zeros: expected the packed shape [64]"},
-                 {"group", Int(0), "group: expected a number of rows"},
-                 {"group", Int(-8), "group: expected a number of rows"},
+                 {"group", Int(0), "group: expected at least 1"},
+                 {"group", Int(-8), "group: expected at least 1"},
                  {"group", Int(9), "group: expected a multiple of 8, or at least 12, got 9"},
                  {"group", Int(INT64_MAX), "scales: its packed form is too large"}});
   const TestCall words = WeightOnlyLinearCall()
@@ -286,10 +286,10 @@ TEST(RefusedCalls, Matmuls) {
                              .With("scales", EValue())
                              .With("group", Int(0));
   EXPECT_EQ(words.Run(), "");
-  ExpectRefused(words, {{"scales", T(kF32, {64}), "neither scales nor zeros of bf16"},
-                        {"zeros", T(kF32, {64}), "neither scales nor zeros of bf16"},
-                        {"group", Int(8), "and 0 of bf16, got 8"},
-                        {"group", Int(-1), "and 0 of bf16, got -1"}});
+  ExpectRefused(words, {{"scales", T(kF32, {64}), "neither scales nor zeros of floats"},
+                        {"zeros", T(kF32, {64}), "neither scales nor zeros of floats"},
+                        {"group", Int(8), "and 0 of floats, got 8"},
+                        {"group", Int(-1), "and 0 of floats, got -1"}});
   ExpectRefused(DynamicLinearCall(),
                 {{"input", T(kI8, {}), "input: expected a last dimension that is known"},
                  {"format", Text("bf16"), "format: expected 'int8' or 'int4', got 'bf16'"},

@@ -278,8 +278,9 @@ TEST(CpuOps, WeightOnlyLinearChecksItsWeight) {
   EXPECT_THAT(error("%s, none", "\"int4\", 8"), HasSubstr("weight"));  // not int32
   EXPECT_THAT(error("none, none", "\"int8\", 8"), HasSubstr("scales: expected scales of integers"));
   EXPECT_THAT(WeightOnly("%s, none", "\"bf16\", 0", "f32[2,12]", "bf16", 512),
-              HasSubstr("neither scales nor zeros of bf16"));
-  EXPECT_THAT(error("%s, none", "\"int8\", 0"), HasSubstr("group: expected a number of rows"));
+              HasSubstr("neither scales nor zeros of floats"));
+  EXPECT_THAT(error("%s, none", "\"int8\", 0"),
+              HasSubstr("group: expected at least 1, and 0 of floats, got 0"));
   EXPECT_THAT(error("%s, none", "\"int8\", 9"),
               HasSubstr("group: expected a multiple of 8, or at least 12, got 9"));
   EXPECT_THAT(error("%s, none", "\"int8\", 12"),

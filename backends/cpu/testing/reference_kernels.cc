@@ -602,22 +602,16 @@ int32_t PackedDepthwiseWeight(const TensorView& weight, const Window& window, in
 double TableNumber(const PackedEmbeddingCall<KernelArguments>& call, int64_t row, int64_t p) {
   const TensorView& weight = *call.weight;
   const int64_t k = call.features, panel = row / kPanelColumns, column = row % kPanelColumns;
-  switch (call.layout->layout) {
-    case TableLayout::kFloat32:
-      return weight.as<const float>()[(panel * k + p) * kPanelColumns + column];
-    case TableLayout::kVnni2: {
-      const int64_t pair = panel * (k / 2) + p / 2;
-      return BFloat16BitsToFloat(
-          weight.as<const uint16_t>()[(pair * kPanelColumns + column) * 2 + p % 2]);
-    }
-    case TableLayout::kInt8:
-      return PackedNumber(weight, WeightFormat::kInt8, k, p, row);
-    case TableLayout::kInt4:
-      return PackedNumber(weight, WeightFormat::kInt4, k, p, row);
-    case TableLayout::kBFloat16:
-      return PackedNumber(weight, WeightFormat::kBFloat16, k, p, row);
-    case TableLayout::kVnni4:
-      break;
+  if (const auto format = call.layout->weight_format) {
+    return PackedNumber(weight, *format, k, p, row);
+  }
+  if (call.layout->layout == TableLayout::kFloat32) {
+    return weight.as<const float>()[(panel * k + p) * kPanelColumns + column];
+  }
+  if (call.layout->layout == TableLayout::kVnni2) {
+    const int64_t pair = panel * (k / 2) + p / 2;
+    return BFloat16BitsToFloat(
+        weight.as<const uint16_t>()[(pair * kPanelColumns + column) * 2 + p % 2]);
   }
   return PackedWeight(weight, 1, k, 0, p, row);
 }

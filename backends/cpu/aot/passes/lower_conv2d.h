@@ -14,7 +14,7 @@ namespace belay::cpu {
 //
 // bfloat16_conv2d requires a supported number of channels (backends/cpu/bfloat16_calls.h) and a
 // constant bias; WidenProducts handles the rest. Zero padding around the input becomes the
-// operator's padding. Constants that are no longer used are erased. Layouts stay as declared;
+// operator's padding. Unused constants are erased. Layouts stay as declared;
 // AssignLayouts adapts them.
 //
 // With `winograd`, float32 convolutions with 3x3 filters, stride 1 and dilation 1 become

@@ -76,11 +76,6 @@ class LinearLowering : NodeLowering {
     if (tables_ != nullptr) tables_->Add(matrix, layout);
     return packed;
   }
-  static TableLayout LayoutOf(WeightFormat format) {
-    return format == WeightFormat::kInt8   ? TableLayout::kInt8
-           : format == WeightFormat::kInt4 ? TableLayout::kInt4
-                                           : TableLayout::kBFloat16;
-  }
 
   bool IsOne(const Argument& argument) const { return views_.Number(argument) == 1.0; }
 

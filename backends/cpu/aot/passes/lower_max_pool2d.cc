@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "backends/cpu/aot/max_pool.h"
 #include "backends/cpu/aot/passes/lower_nodes.h"
 #include "backends/cpu/aot/passes/pair_argument.h"
 #include "backends/cpu/calls.h"
@@ -25,10 +26,10 @@ absl::StatusOr<bool> Lower(exir::GraphEditor& editor, const exir::OpOverload* op
   if (node.target->aten() != op) return false;
   const ValueId* input = node.value_argument("self");
   const TensorMeta* images = input == nullptr ? nullptr : graph.value(*input).tensor();
-  const ValueId maxima = node.outputs[0].values[0], places = node.outputs[1].values[0];
+  const ValueId maxima = node.outputs[0].values[0];
   if (images == nullptr || images->rank() != 4 || !kPooled.contains(images->dtype) ||
-      !images->sizes[1].AsInt().has_value() || !graph.value(places).users.empty() ||
-      graph.IsOutput(places) || node.argument("ceil_mode") != Argument(false)) {
+      !images->sizes[1].AsInt().has_value() || !IsPlainMaxPool(graph, id) ||
+      node.argument("ceil_mode") != Argument(false)) {
     return false;
   }
   const std::optional<Argument::List> kernel = PairOf(node.argument("kernel_size"), 1);
@@ -36,16 +37,13 @@ absl::StatusOr<bool> Lower(exir::GraphEditor& editor, const exir::OpOverload* op
                                                    ? kernel
                                                    : PairOf(node.argument("stride"), 1);
   const std::optional<Argument::List> padding = PairOf(node.argument("padding"), 0);
-  const std::optional<Argument::List> dilation = PairOf(node.argument("dilation"), 1);
-  if (!kernel.has_value() || !stride.has_value() || !padding.has_value() ||
-      dilation != Argument::List{1, 1}) {
-    return false;
-  }
-  exir::GraphEditor::NewNode lowered{.name = node.name,
-                                     .target = CpuOp("max_pool2d"),
-                                     .arguments = {*input, *kernel, *stride, *padding, *dilation},
-                                     .provenance = node.provenance,
-                                     .debug_handle = node.debug_handle};
+  if (!kernel.has_value() || !stride.has_value() || !padding.has_value()) return false;
+  exir::GraphEditor::NewNode lowered{
+      .name = node.name,
+      .target = CpuOp("max_pool2d"),
+      .arguments = {*input, *kernel, *stride, *padding, Argument::List{1, 1}},
+      .provenance = node.provenance,
+      .debug_handle = node.debug_handle};
   const ValueId result = editor.InsertOp(id, std::move(lowered), graph.value(maxima).type);
   editor.ReplaceAllUses(maxima, result);
   editor.EraseNode(id);

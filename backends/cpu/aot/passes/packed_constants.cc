@@ -148,18 +148,8 @@ absl::StatusOr<exir::ValueId> PackedConstants::WeightOnlyMatrix(const ConstantVi
 
 absl::StatusOr<exir::ValueId> PackedConstants::InLayout(const ConstantView& matrix,
                                                         TableLayout layout) {
-  switch (layout) {
-    case TableLayout::kInt8:
-      return WeightOnlyMatrix(matrix, WeightFormat::kInt8);
-    case TableLayout::kInt4:
-      return WeightOnlyMatrix(matrix, WeightFormat::kInt4);
-    case TableLayout::kBFloat16:
-      return WeightOnlyMatrix(matrix, WeightFormat::kBFloat16);
-    case TableLayout::kFloat32:
-    case TableLayout::kVnni2:
-    case TableLayout::kVnni4:
-      break;
-  }
+  const std::optional<WeightFormat> format = RowOf(layout).weight_format;
+  if (format.has_value()) return WeightOnlyMatrix(matrix, *format);
   return Matrix(matrix);
 }
 

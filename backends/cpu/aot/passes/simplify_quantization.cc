@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/cpu/aot/max_pool.h"
 #include "backends/cpu/aot/passes/activation_forms.h"
 #include "backends/cpu/aot/passes/lower_nodes.h"
 #include "backends/cpu/aot/passes/quantized_forms.h"
@@ -168,18 +169,8 @@ class QuantizationSimplification : NodeLowering {
     editor_.EraseNode(dequantize);
   }
 
-  // A max pool without dilation and with unused indices.
   bool IsMaxPool(NodeId id) const {
-    const Node& node = graph_.node(id);
-    if (node.target->aten() != max_pool_) return false;
-    const ValueId places = node.outputs[1].values[0];
-    const Argument& dilation = node.argument("dilation");
-    const auto* list = dilation.get_if<Argument::List>();
-    const bool dense =
-        list == nullptr ? dilation == Argument(1)
-                        : std::all_of(list->begin(), list->end(),
-                                      [](const Argument& number) { return number == Argument(1); });
-    return dense && graph_.value(places).users.empty() && !graph_.IsOutput(places);
+    return graph_.node(id).target->aten() == max_pool_ && IsPlainMaxPool(graph_, id);
   }
   bool IsMovement(NodeId id) const {
     const Node& node = graph_.node(id);
