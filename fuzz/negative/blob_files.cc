@@ -258,7 +258,7 @@ std::string Executor(void (*edit)(schema::Program& program) = nullptr, size_t in
   return program.Serialize(edit);
 }
 const NegativeBytes kExecutor[] = {
-    {"C1_empty", "no bytes", kLoss, "it has 0 bytes, a header alone has 64",
+    {"C1_empty", "no bytes", kLoss, "it has 0 bytes, a header has 64",
      [] { return std::string(); }},
     {"C8_wrong_magic", "another magic", kLoss, "it begins with 50 45",
      [] { return "PELAY\r\n\x1a" + Executor().substr(8); }},

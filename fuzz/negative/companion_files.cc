@@ -48,7 +48,7 @@ std::string Signature() {
 }
 
 constexpr NegativeBytes kCompanions[] = {
-    {"C1_header_short", "63 bytes of a header", kLoss, "it has 63 bytes, a header alone has 64",
+    {"C1_header_short", "63 bytes of a header", kLoss, "it has 63 bytes, a header has 64",
      [] { return Valid().substr(0, 63); }},
     {"C1_empty", "no bytes", kLoss, "it has 0 bytes", [] { return std::string(); }},
     {"C2_declared_size_larger", "the header declares more bytes than there are", kLoss,

@@ -28,9 +28,9 @@ std::string WithHeader(size_t at, T value) {
 }
 
 constexpr NegativeBytes kFrames[] = {
-    {"C1_empty", "no bytes", kLoss, "it has 0 bytes, a header alone has 64",
+    {"C1_empty", "no bytes", kLoss, "it has 0 bytes, a header has 64",
      [] { return std::string(); }},
-    {"C1_header_short", "63 bytes of a header", kLoss, "it has 63 bytes, a header alone has 64",
+    {"C1_header_short", "63 bytes of a header", kLoss, "it has 63 bytes, a header has 64",
      [] { return Sample().substr(0, 63); }},
     {"C1_header_alone", "a header whose metadata were cut off", kLoss, "is truncated: 64 bytes",
      [] { return Sample().substr(0, 64); }},
@@ -174,7 +174,7 @@ const ProgramEdit kEdits[] = {
     {"C7_required_feature", "a feature that this reader does not know", kNewer,
      "the program needs features that this reader does not know: 'time travel'",
      BELAY_EDIT(program.add_required_features("time travel"))},
-    {"C5_named_constant_alone", "a constant of an enclosing program, but there is none", kMissing,
+    {"C5_named_constant_alone", "a constant of a missing enclosing program", kMissing,
      "constants[0]: named data 'w' of an enclosing program, but there is no enclosing program",
      BELAY_EDIT(program.add_required_features("named_constants");
                 program.mutable_constants(0)->set_named_data("w"))},

@@ -51,7 +51,7 @@ absl::Status CheckStart(absl::Span<const std::byte> file, const char (&magic)[8]
   }
   if (file.size() < kHeaderBytes) {
     return absl::DataLossError(absl::StrCat("not a ", what, ": it has ", file.size(),
-                                            " bytes, a header alone has ", kHeaderBytes));
+                                            " bytes, a header has ", kHeaderBytes));
   }
   ABSL_RETURN_IF_ERROR(
       CheckCrc("header", file.first(kHeaderCrcAt), LittleEndian<uint32_t>(file, kHeaderCrcAt)));
@@ -84,6 +84,10 @@ absl::Status CheckFileBytes(uint64_t bytes, const Limits& limits) {
   if (bytes <= limits.file_bytes) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat(
       "the file has ", bytes, " bytes, the limit 'file_bytes' is ", limits.file_bytes));
+}
+
+bool HasProgramMagic(absl::Span<const std::byte> file) {
+  return file.size() >= sizeof(kMagic) && std::memcmp(file.data(), kMagic, sizeof(kMagic)) == 0;
 }
 
 absl::StatusOr<FileHeader> ReadHeader(absl::Span<const std::byte> file, const Limits& limits) {

@@ -19,6 +19,9 @@ struct FileHeader {
   absl::Span<const std::byte> metadata;
 };
 
+// Whether the bytes begin like a program file.
+bool HasProgramMagic(absl::Span<const std::byte> file);
+
 // kResourceExhausted  Limits::file_bytes
 absl::Status CheckFileBytes(uint64_t bytes, const Limits& limits);
 

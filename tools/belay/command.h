@@ -45,10 +45,10 @@ int Lower(const LowerOptions& options);
 
 struct QuantizeOptions {
   std::string input, output, recipe;
-  std::vector<std::string> methods;             // as LowerOptions::methods
-  std::vector<std::string> backends = {"cpu"};  // [METHOD:]NAMES, or "none"
-  std::vector<std::string> max_size;            // as LowerOptions::max_size
-  std::vector<std::string> calibration;         // files and folders (CalibrationFiles)
+  std::vector<std::string> methods;      // as LowerOptions::methods
+  std::vector<std::string> backends;     // as LowerOptions::backends
+  std::vector<std::string> max_size;     // as LowerOptions::max_size
+  std::vector<std::string> calibration;  // files and folders (CalibrationFiles)
   bool json = false;
   CommandLimits limits;
 };

@@ -18,8 +18,6 @@
 #include "absl/time/time.h"
 #include "backends/runtime_backends.h"
 #include "nlohmann/json.hpp"
-#include "runtime/core/annotate.h"
-#include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/thread_pool.h"
 #include "runtime/llm/program_tokenizer.h"
@@ -29,6 +27,7 @@
 #include "tools/belay/printing.h"
 #include "tools/belay/program_file.h"
 #include "tools/belay/session.h"
+#include "tools/belay/tokenizer_file.h"
 
 namespace belay::tools {
 namespace {
@@ -56,11 +55,8 @@ absl::StatusOr<std::vector<int32_t>> ParseTokens(const std::string& text) {
 
 absl::StatusOr<llm::Tokenizer> OpenTokenizer(const std::string& path, const Program& program) {
   if (path.empty()) return llm::ReadTokenizer(program);
-  ABSL_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
-  absl::StatusOr<llm::Tokenizer> tokenizer = llm::Tokenizer::FromJson(
-      std::string_view(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()));
-  if (!tokenizer.ok()) return Annotate(tokenizer.status(), path);
-  return tokenizer;
+  ABSL_ASSIGN_OR_RETURN(TokenizerFile file, ReadTokenizerFile(path));
+  return std::move(file.tokenizer);
 }
 
 // Returns the ids of --stop-token; by default, those of kEndTokens that the tokenizer has.

@@ -11,8 +11,6 @@
 #include "executorch/writer/program_serializer.h"
 #include "exir/ops/standard_ops.h"
 #include "nlohmann/json.hpp"
-#include "runtime/core/annotate.h"
-#include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/utf8.h"
 #include "runtime/llm/program_tokenizer.h"
@@ -20,6 +18,7 @@
 #include "tools/belay/archive_model.h"
 #include "tools/belay/max_sizes.h"
 #include "tools/belay/printing.h"
+#include "tools/belay/tokenizer_file.h"
 
 namespace belay::tools {
 namespace {
@@ -104,28 +103,23 @@ absl::StatusOr<std::optional<exir::Recipe>> RecipeOf(const LowerOptions& options
 
 // Adds the file of a tokenizer, after reading it, to the named data of the program.
 absl::Status AddTokenizer(const std::string& path, exir::NamedDataStore& store) {
-  ABSL_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file,
-                        MappedFile::Open(path, {.access = FileAccess::kCopy}));
-  const absl::Span<const std::byte> bytes = file->bytes();
-  const absl::Status read =
-      llm::Tokenizer::FromJson(
-          std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()))
-          .status();
-  if (!read.ok()) return Annotate(read, path);
+  ABSL_ASSIGN_OR_RETURN(const TokenizerFile read, ReadTokenizerFile(path));
+  const absl::Span<const std::byte> bytes = read.file->bytes();
   return store.Add(llm::kTokenizerKey, exir::Storage::Own({bytes.begin(), bytes.end()}));
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Lowering>> PrepareLowering(const LowerOptions& options,
-                                                          bool& bad_usage) {
+                                                          bool& bad_usage,
+                                                          const std::string& command) {
   bad_usage = false;
   ABSL_ASSIGN_OR_RETURN(const std::vector<std::string> saved, SavedMethods(options.input));
   auto lowering = std::make_unique<Lowering>();
   ABSL_ASSIGN_OR_RETURN(lowering->ops, exir::CreateStandardOps());
   bad_usage = true;
   ABSL_ASSIGN_OR_RETURN(lowering->methods,
-                        MethodsOf("lower", options.input, options.methods, saved));
+                        MethodsOf(command, options.input, options.methods, saved));
   ABSL_ASSIGN_OR_RETURN(lowering->recipe, RecipeOf(options, bad_usage));
   ABSL_RETURN_IF_ERROR(CheckFormat(options));
   ABSL_ASSIGN_OR_RETURN(lowering->partitioners,

@@ -34,12 +34,14 @@ struct Lowering {
   exir::NamedDataStore named_data;  // the tokenizer
 };
 
-// Parses the input, the methods and the options of lowering. Does not check output files.
+// Parses the input, the methods and the options of lowering for the command `command`, which
+// messages name. Does not check output files.
 // On error, sets `bad_usage` to whether it is in the options rather than in a file.
 //   kInvalidArgument  an option that is malformed or contradicts another; an unknown backend or recipe
 //   errors of reading the names in a file of saved programs, and the tokenizer
 absl::StatusOr<std::unique_ptr<Lowering>> PrepareLowering(const LowerOptions& options,
-                                                          bool& bad_usage);
+                                                          bool& bad_usage,
+                                                          const std::string& command = "lower");
 
 // Imports the methods. Errors of ChooseModel and ImportMethods.
 absl::StatusOr<exir::MethodPrograms> ImportForLowering(const Lowering& lowering,

@@ -88,6 +88,7 @@ absl::Status ProfileMethod(const ProfileOptions& options) {
   }
   CodeMap code(method);
   ABSL_ASSIGN_OR_RETURN(json report, ProfileCalls(method, *log, options.runs, counters, code));
+  if (log->dropped() != 0) report["missing"].push_back("--max-events enlarges the log of events");
   if (!options.trace.empty()) {
     events.insert(events.end(), log->events().begin(), log->events().end());
     ABSL_RETURN_IF_ERROR(WriteTrace(options.trace, events, code));

@@ -24,8 +24,8 @@ absl::StatusOr<nlohmann::json> ProfileCalls(Method& method, EventLog& log, int r
   }
   nlohmann::json report = ProfileJson(profile);
   if (dropped != 0) {
-    report["missing"].push_back(
-        absl::StrCat(dropped, " events of a call were dropped: see --max-events"));
+    report["missing"].push_back(absl::StrCat(
+        dropped, " events of a call were dropped: the log holds ", log.events().size()));
   }
   return report;
 }

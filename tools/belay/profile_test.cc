@@ -145,7 +145,8 @@ TEST_F(ProfileCommandTest, ReportsDroppedEvents) {
   options.max_events = 2;
   const Outcome outcome = Profiled(options);
   ASSERT_EQ(outcome.status, kDone) << outcome.errors;
-  EXPECT_THAT(outcome.output, HasSubstr("were dropped: see --max-events"));
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("were dropped: the log holds 2"),
+                                    HasSubstr("--max-events enlarges")));
 }
 
 TEST_F(ProfileCommandTest, DoesNotOverwriteInputs) {

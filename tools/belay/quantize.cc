@@ -1,23 +1,18 @@
 // `belay quantize`: quantizes programs and saves them, for lower, inspect and verify.
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "backends/aot_backends.h"
-#include "exir/ops/standard_ops.h"
 #include "exir/pipeline.h"
 #include "exir/quantize/recipe.h"
 #include "exir/serialize/saved_programs.h"
-#include "tools/belay/archive_model.h"
-#include "tools/belay/chosen_backends.h"
 #include "tools/belay/command.h"
-#include "tools/belay/max_sizes.h"
-#include "tools/belay/method_options.h"
+#include "tools/belay/lowering.h"
 #include "tools/belay/printing.h"
 #include "tools/belay/progress.h"
 #include "tools/belay/quantized_methods.h"
@@ -38,15 +33,20 @@ std::string RecipeList() {
 }  // namespace
 
 int Quantize(const QuantizeOptions& options) {
-  const absl::StatusOr<std::vector<std::string>> saved = SavedMethods(options.input);
-  if (!saved.ok()) return Report(saved.status());
-  const absl::StatusOr<std::vector<MethodOption>> methods =
-      MethodsOf("quantize", options.input, options.methods, *saved);
-  if (!methods.ok()) return ReportBadUsage(methods.status());
-  std::vector<std::string> files;
-  for (const MethodOption& method : *methods) {
-    files.push_back(ParseArchiveModel(method.archive).path);
+  LowerOptions lower;
+  lower.input = options.input;
+  lower.max_size = options.max_size;
+  lower.methods = options.methods;
+  lower.backends = options.backends;
+  lower.quantize = options.recipe;
+  lower.calibration = options.calibration;
+  lower.limits = options.limits;
+  bool bad_usage = false;
+  const auto lowering = PrepareLowering(lower, bad_usage, "quantize");
+  if (!lowering.ok()) {
+    return bad_usage ? ReportBadUsage(lowering.status()) : Report(lowering.status());
   }
+  const std::vector<std::string>& files = (*lowering)->files;
   if (const absl::Status status = CheckOutputsDifferFromArchives({options.output}, files);
       !status.ok()) {
     return ReportBadUsage(status);
@@ -55,40 +55,23 @@ int Quantize(const QuantizeOptions& options) {
     return ReportBadUsage(absl::InvalidArgumentError(
         absl::StrCat(options.output, " can't be written: it is the recipe file")));
   }
-  bool bad_usage = true;
-  const absl::StatusOr<exir::Recipe> recipe =
-      ChooseRecipe(options.recipe, options.calibration, bad_usage);
-  if (!recipe.ok()) return bad_usage ? ReportBadUsage(recipe.status()) : Report(recipe.status());
-  const absl::StatusOr<Partitioners> partitioners = ChooseBackends(options.backends, {});
-  if (!partitioners.ok()) return ReportBadUsage(partitioners.status());
-  const auto ops = exir::CreateStandardOps();
-  if (!ops.ok()) return Report(ops.status());
-  const absl::StatusOr<MaxSizes> max_sizes = ParseMaxSizes(options.max_size);
-  if (!max_sizes.ok()) return ReportBadUsage(max_sizes.status());
   const WithinLimits limits(options.limits, files);
   Progress progress;
-  exir::PipelineOptions pipeline;
-  pipeline.limits = options.limits.ForLowering();
-  pipeline.partitioners = partitioners->chosen;
-  pipeline.backends = &AotBackends();
-  max_sizes->SetIn(pipeline);
-  pipeline.progress = [&](std::string_view phase, double done) { progress.Update(phase, done); };
-  const absl::StatusOr<std::vector<exir::MethodArchive>> archives = ChooseModels(*methods);
-  if (!archives.ok()) return Report(archives.status());
-  absl::StatusOr<exir::MethodPrograms> programs = exir::ImportMethods(*archives, **ops, pipeline);
+  (*lowering)->pipeline.progress = [&](std::string_view phase, double done) {
+    progress.Update(phase, done);
+  };
+  exir::PipelineReport ignored;
+  absl::StatusOr<exir::MethodPrograms> programs = ImportForLowering(**lowering, ignored);
   if (!programs.ok()) return Report(programs.status());
-  programs = exir::LowerToStage(*std::move(programs), exir::Stage::kEdge, pipeline);
-  if (!programs.ok()) return Report(programs.status());
-  progress.Update("quantize", 0.5);
-  const absl::StatusOr<QuantizeReport> report =
-      QuantizeMethods(*programs, {*recipe, options.calibration, *max_sizes, &partitioners->chosen});
+  const absl::StatusOr<std::optional<QuantizeReport>> report =
+      QuantizeForLowering(lower, **lowering, *programs, ignored);
   if (!report.ok()) return Report(report.status());
   const absl::Status written = exir::WriteSavedPrograms(*programs, options.output);
   if (!written.ok()) return Report(written);
   if (options.json) {
-    std::cout << JsonText(QuantizeReportJson(*report));
+    std::cout << JsonText(QuantizeReportJson(**report));
   } else {
-    PrintQuantizeReport(*report, std::cout);
+    PrintQuantizeReport(**report, std::cout);
   }
   return kDone;
 }

@@ -60,6 +60,18 @@ INSTANTIATE_TEST_SUITE_P(Recipes, QuantizeByNameTest,
                                            "embeddings-int8", "embeddings-int4", "int8-dynamic",
                                            "8da4w+embeddings-int8"));
 
+TEST_F(QuantizeTest, RejectsBackendsOfUnknownMethods) {
+  const Outcome outcome = Capture([&] {
+    return Quantize({.input = kMlp,
+                     .output = Path("q.bir"),
+                     .recipe = "weights-int8",
+                     .backends = {"decode:cpu"}});
+  });
+  EXPECT_EQ(outcome.status, kBadUsage);
+  EXPECT_THAT(outcome.errors, HasSubstr("--backend: unknown method 'decode'"));
+  EXPECT_FALSE(std::filesystem::exists(Path("q.bir")));
+}
+
 TEST_F(QuantizeTest, ReportsLossPerOperator) {
   const Outcome outcome = Capture([&] {
     return Quantize(

@@ -15,9 +15,9 @@
 #include "runtime/core/annotate.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/program/header.h"
 #include "runtime/program/program.h"
 #include "runtime/program/signature.h"
-#include "runtime/schema/file_format.h"
 #include "tools/belay/command.h"
 
 namespace belay::tools {
@@ -99,9 +99,7 @@ int VerifySignature(const VerifySignatureOptions& options) {
   if (!file.ok()) return Report(file.status());
   absl::Status status = verifier->VerifyFile(options.file, (*file)->bytes());
   if (!status.ok()) status = Annotate(status, options.file);
-  const std::string_view bytes(reinterpret_cast<const char*>((*file)->bytes().data()),
-                               (*file)->bytes().size());
-  if (status.ok() && bytes.substr(0, sizeof(kMagic)) == std::string_view(kMagic, sizeof(kMagic))) {
+  if (status.ok() && HasProgramMagic((*file)->bytes())) {
     Program::Options open;
     open.verifier = &*verifier;
     status = Program::Open(options.file, open).status();

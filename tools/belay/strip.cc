@@ -1,5 +1,4 @@
 // `belay strip`: removes the debug information of a program file.
-#include <cstring>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -14,6 +13,7 @@
 #include "runtime/core/named_data_map.h"
 #include "runtime/core/sha256.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/program/header.h"
 #include "runtime/program/program.h"
 #include "runtime/schema/file_format.h"
 #include "runtime/schema/program.pb.h"
@@ -36,10 +36,6 @@ class DataOfProgram final : public NamedDataMap {
 
 // Maximum depth of programs inside delegates.
 constexpr int kMaxNesting = 8;
-
-bool IsProgram(absl::Span<const std::byte> blob) {
-  return blob.size() >= sizeof(kMagic) && std::memcmp(blob.data(), kMagic, sizeof(kMagic)) == 0;
-}
 
 absl::StatusOr<exir::FilePieces> WithoutDebugInfo(const Program& program, const NamedDataMap& data,
                                                   int depth);
@@ -93,7 +89,7 @@ absl::StatusOr<exir::FilePieces> WithoutDebugInfo(const Program& program, const 
     schema::Segment& kept = *after.add_segments();
     kept = segment;
     absl::Span<const std::byte> bytes = program.segments()[i].bytes;
-    if (segment.kind() == schema::Segment::DELEGATE && IsProgram(bytes)) {
+    if (segment.kind() == schema::Segment::DELEGATE && HasProgramMagic(bytes)) {
       if (!segment.companion().empty()) {
         return absl::UnimplementedError(
             absl::StrCat("segment ", i, ", a program inside a delegate, is in the companion file '",

@@ -305,7 +305,7 @@ json VerificationJson(const Verification& result) {
   const std::string& why_edge = result.why_edge;
   const Origin& origin = result.origin;
   const std::optional<DumpComparison>& against = result.against;
-  json report{{"equal", result.findings.empty()},
+  json report{{"equal", result.equal()},
               {"calls", result.calls},
               {"reference", result.recorded    ? "files"
                             : why_edge.empty() ? "archive"

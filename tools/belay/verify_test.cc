@@ -255,12 +255,14 @@ TEST_F(VerifyTest, DumpsAndComparesIntermediateValues) {
   options.json = true;
   const auto other =
       nlohmann::json::parse(Capture([&] { return Verify(options); }).output, nullptr, false);
+  EXPECT_EQ(other["equal"], false) << other;
   EXPECT_EQ(other["dump"]["compared"], 2) << other;
   EXPECT_TRUE(other["dump"]["first_node"].is_string()) << other;
   EXPECT_TRUE(other["dump"]["difference"].is_string()) << other;
   options.archive = WriteArchive("m.pt2");
   const auto same =
       nlohmann::json::parse(Capture([&] { return Verify(options); }).output, nullptr, false);
+  EXPECT_EQ(same["equal"], true) << same;
   EXPECT_EQ(same["dump"], nlohmann::json({{"compared", 2}})) << same;
 }
 
