@@ -383,7 +383,7 @@ class CasePartitioner final : public exir::Partitioner {
       // In Belay, results, subgraphs and modules are not nodes.
       if (!IsFor(named, method_) || op == "getitem" || op == "get_attr") continue;
       if (named.contains("output")) {
-        // Graph outputs are not nodes either: there is no id to tag.
+        // Graph outputs are not nodes either and have no id to tag.
         result.nodes.push_back({ExportedProgram::kTop, NodeId(), tag});
       } else if (named.contains("user_input")) {
         int64_t index = named["user_input"].get<int64_t>();

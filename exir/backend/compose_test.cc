@@ -221,7 +221,7 @@ TEST_F(ComposeTest, StatefulModuleCallMovesInASubgraph) {
                       TextPartitioner(), backends_));
 }
 
-// There is no data flow from the first call to the second, but the second depends on the first
+// No data flows from the first call to the second, but the second depends on the first
 // one's state.
 TEST_F(ComposeTest, StatefulModuleCallsKeepTheirOrder) {
   const auto lower = [&](std::string_view tag) {

@@ -60,7 +60,7 @@ TEST(FunctionalFormTest, DependsOnWrittenArguments) {
 
 TEST(FunctionalFormTest, OperatorsWithoutReplacementHaveNoForm) {
   const std::vector<std::string_view> kCases[] = {
-      // The operator writes nothing; there is no functional variant.
+      // The operator writes nothing and has no functional variant.
       {"demo::inc(Tensor self) -> Tensor"},
       {"demo::inc_(Tensor(a!) self) -> Tensor(a!)"},
       {"aten::normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> "

@@ -131,7 +131,7 @@ TEST(WorkTest, WindowsCountPerOutputElement) {
   EXPECT_EQ(work(three), 4u * 9 + 16 * 4);  // in both directions
   EXPECT_EQ(work(minus), 4u + 16 * 4);
   EXPECT_EQ(work(none), 4u + 16 * 4);
-  // Without such an argument there is no window.
+  // Without such an argument, the operator has no window.
   EXPECT_EQ(WorkOfOutputs(rule, Call({{1, 4, 4}}, {{1, 2, 2}}).context()), 16u * 4);
 }
 

@@ -52,7 +52,7 @@ void Multiply(const Product& p) {
   Budget::Pace pace;
   for (int64_t n = 0; n < p.batches; ++n) {
     for (int64_t i = 0; i < p.rows; ++i) {
-      // If the depth is 0, there are no elements, and data may be null.
+      // If the depth is 0, the matrix has no elements, and data may be null.
       const T* a =
           depth == 0 ? nullptr : static_cast<const T*>(p.a.data) + n * p.a.batch + i * p.a.row;
       for (int64_t j0 = 0; j0 < p.columns; j0 += kTile) {
