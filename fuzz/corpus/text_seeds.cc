@@ -207,6 +207,29 @@ constexpr std::string_view kTokenizers[] = {
 {"type":"Metaspace","replacement":"_"}]}})json"sv,
 };
 
+// Messages, a zero byte, and a chat template.
+constexpr std::string_view kChatTemplates[] = {
+    R"json([{"role":"user","content":"Hi"}])json"
+    "\0"
+    R"json({{ bos_token }}{%- for m in messages %}
+{%- if loop.first and m['role'] != 'user' %}{{ raise_exception('role ' ~ m.role) }}{% endif -%}
+<{{ m.role }}>{{ m.content | trim | replace('a', 'b') }}{{ eos_token if not loop.last else '' }}{% endfor %})json"sv,
+    R"json([{"role":"system","content":"a\nb"},{"role":"user","content":[{"type":"text","text":"é"}]}])json"
+    "\0"
+    R"json({% macro m(x, y=2) -%}{{ x | tojson(indent=y) }}{%- endmacro %}{% set n = namespace(i=0, l=[]) %}
+{%- for k, v in {'a': 1, 'b': [2.5, none]}.items() if k is string %}{% set n.i = n.i + loop.index %}{% set n.l = n.l + [v] %}{% endfor %}
+{{- m(n.l) }}{{ n.i ** 2 // 3 }}{{ messages[::-1] | selectattr('role', 'equalto', 'user') | map(attribute='content') | list }})json"sv,
+    R"json([{"role":"user","content":"<think>x</think> y"}])json"
+    "\0"
+    R"json({%+ set t %}{% filter upper %}{{ messages[0].content.split('</think>')[-1].strip() }}{% endfilter %}{% endset %}
+{# c #}{% raw %}{{ }}{% endraw %}{{ strftime_now('%Y-%m-%d') ~ t[0:2] }}{% for i in range(9) %}{% if i is odd %}{% continue %}
+{% elif i > 5 %}{% break %}{% endif %}{{ loop.cycle('\u00e9', "b\x41") | title }}{% else %}{% endfor %}
+{{ [3, 1, 2] | sort(reverse=true) | join(', ') }}{{ 'a{}'.format(1) }}{{ missing | default('d', true) | indent(2) }})json"sv,
+    R"json([])json"
+    "\0"
+    R"json({% set n = namespace(s='ab', x=[1]) %}{% for i in range(40) %}{% set n.s = n.s + n.s %}{% set n.x = [n.x, n.x] %}{% endfor %}{{ n.x }})json"sv,
+};
+
 // --- .npy ---
 
 std::string Npy(DType dtype, const Sizes& sizes, char fill) {
@@ -298,6 +321,7 @@ void AddTextSeeds(Seeds& seeds) {
   AddSavedPrograms(seeds);
   AddTexts(seeds, "command_line", kCommandLines);
   AddTexts(seeds, "tokenizer_json", kTokenizers);
+  AddTexts(seeds, "chat_template", kChatTemplates);
   AddArrays(seeds);
 }
 

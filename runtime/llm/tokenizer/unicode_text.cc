@@ -140,6 +140,20 @@ bool IsWordCharacter(char32_t c) {
   }
 }
 
+std::string Uppercase(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  ForEachCodePoint(text, [&](char32_t c, std::string_view) {
+    if (c == 0xDF) {
+      result += "SS";
+    } else {
+      AppendCodePoint(static_cast<char32_t>(utf8proc_toupper(static_cast<utf8proc_int32_t>(c))),
+                      result);
+    }
+  });
+  return result;
+}
+
 std::string Lowercase(std::string_view text) {
   std::string result;
   result.reserve(text.size());

@@ -48,6 +48,9 @@ bool IsWordCharacter(char32_t c);   // L*, M*, Nd, Nl, Pc
 
 // Maps each code point to lower case, without rules that depend on context.
 std::string Lowercase(std::string_view text);
+// Maps each code point to upper case, U+00DF to "SS". Other mappings to several code points
+// (ligatures, and Greek with a subscript) are not applied.
+std::string Uppercase(std::string_view text);
 
 enum class NormalizationForm { kNfc, kNfd, kNfkc, kNfkd };
 // kResourceExhausted if memory is short.

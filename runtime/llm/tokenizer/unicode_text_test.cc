@@ -50,6 +50,8 @@ TEST(UnicodeTextTest, ClassifiesCodePoints) {
 
 TEST(UnicodeTextTest, MapsToLowerCase) { EXPECT_EQ(Lowercase("ÀΣẞİ1"), "àσßi\u03071"); }
 
+TEST(UnicodeTextTest, MapsToUpperCase) { EXPECT_EQ(Uppercase("aàσßя1"), "AÀΣSSЯ1"); }
+
 TEST(UnicodeTextTest, NormalizesToEachForm) {
   EXPECT_EQ(*Normalized("e\u0301ﬁ", NormalizationForm::kNfc), "éﬁ");
   EXPECT_EQ(*Normalized("éﬁ", NormalizationForm::kNfd), "e\u0301ﬁ");
