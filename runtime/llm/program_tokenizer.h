@@ -1,10 +1,11 @@
-// Tokenizers in program files.
+// Tokenizers and chat templates in program files.
 #ifndef BELAY_RUNTIME_LLM_PROGRAM_TOKENIZER_H_
 #define BELAY_RUNTIME_LLM_PROGRAM_TOKENIZER_H_
 
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "runtime/llm/chat/chat_template.h"
 #include "runtime/llm/tokenizer/tokenizer.h"
 #include "runtime/program/program.h"
 
@@ -18,6 +19,14 @@ inline constexpr std::string_view kTokenizerKey = "belay.tokenizer_json";
 //   kDataLoss         the digest differs
 //   errors of Tokenizer::FromJson
 absl::StatusOr<Tokenizer> ReadTokenizer(const Program& program, const TokenizerLimits& limits = {});
+
+// Key of the named data with the JSON that ChatTemplate::FromJson reads (`belay lower
+// --chat-template`).
+inline constexpr std::string_view kChatTemplateKey = "belay.chat_template_json";
+
+// Reads the chat template of a program file, as ReadTokenizer does. Errors of ChatTemplate::FromJson.
+absl::StatusOr<ChatTemplate> ReadChatTemplate(const Program& program,
+                                              const ChatTemplateLimits& limits = {});
 
 }  // namespace belay::llm
 

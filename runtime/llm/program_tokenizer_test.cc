@@ -17,11 +17,11 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-absl::StatusOr<TestProgram> WithTokenizer(std::string_view json) {
+absl::StatusOr<TestProgram> WithData(std::string_view key, std::string_view json) {
   exir::NamedDataStore store;
   std::vector<std::byte> bytes(json.size());
   std::memcpy(bytes.data(), json.data(), json.size());
-  EXPECT_OK(store.Add(kTokenizerKey, exir::Storage::Own(bytes)));
+  EXPECT_OK(store.Add(key, exir::Storage::Own(bytes)));
   exir::PipelineOptions options;
   options.emit.named_data = &store.output();
   return LowerZoo({{"forward", kStepModel}}, options);
@@ -31,19 +31,29 @@ constexpr std::string_view kJson =
     R"({"model":{"type":"BPE","vocab":{"a":0,"b":1,"ab":2},"merges":["a b"]}})";
 
 TEST(ProgramTokenizerTest, ReadsTheTokenizer) {
-  ASSERT_OK_AND_ASSIGN(const TestProgram test, WithTokenizer(kJson));
+  ASSERT_OK_AND_ASSIGN(const TestProgram test, WithData(kTokenizerKey, kJson));
   ASSERT_OK_AND_ASSIGN(const Tokenizer tokenizer, ReadTokenizer(*test.program));
   EXPECT_THAT(*tokenizer.Encode("aab"), ElementsAre(0, 2));
+}
+
+TEST(ProgramTokenizerTest, ReadsTheChatTemplate) {
+  ASSERT_OK_AND_ASSIGN(const TestProgram test,
+                       WithData(kChatTemplateKey, R"({"chat_template": "{{ eos_token }}!",
+                                                      "eos_token": "</s>"})"));
+  ASSERT_OK_AND_ASSIGN(const ChatTemplate chat, ReadChatTemplate(*test.program));
+  EXPECT_EQ(*chat.Render("[]"), "</s>!");
 }
 
 TEST(ProgramTokenizerTest, ReportsProgramsWithoutOne) {
   ASSERT_OK_AND_ASSIGN(const TestProgram test, LowerZoo({{"forward", kStepModel}}));
   EXPECT_THAT(ReadTokenizer(*test.program),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("has no tokenizer")));
+  EXPECT_THAT(ReadChatTemplate(*test.program),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("has no chat template")));
 }
 
 TEST(ProgramTokenizerTest, ChecksTheDigest) {
-  ASSERT_OK_AND_ASSIGN(const TestProgram test, WithTokenizer(kJson));
+  ASSERT_OK_AND_ASSIGN(const TestProgram test, WithData(kTokenizerKey, kJson));
   ASSERT_OK_AND_ASSIGN(const auto blob, test.program->FindNamedData(kTokenizerKey));
   const absl::Span<const std::byte> file = test.program->bytes();
   auto copy = std::make_shared<exir::Storage>(exir::Storage::Own({file.begin(), file.end()}));
@@ -56,7 +66,7 @@ TEST(ProgramTokenizerTest, ChecksTheDigest) {
 }
 
 TEST(ProgramTokenizerTest, RejectsOtherContent) {
-  ASSERT_OK_AND_ASSIGN(const TestProgram test, WithTokenizer("{}"));
+  ASSERT_OK_AND_ASSIGN(const TestProgram test, WithData(kTokenizerKey, "{}"));
   EXPECT_THAT(ReadTokenizer(*test.program), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 

@@ -12,7 +12,6 @@
 #include "runtime/core/sha256.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/tensor_view.h"
-#include "runtime/llm/stop_strings.h"
 
 namespace belay::llm {
 namespace {
@@ -202,49 +201,68 @@ absl::StatusOr<absl::Span<const float>> Session::Logits(const ExecuteOptions& ex
 }
 
 absl::StatusOr<Generation> Session::Generate(const GenerateOptions& options) {
+  ABSL_ASSIGN_OR_RETURN(TokenStream stream, TokenStream::Create(*this, options));
+  const int64_t before = position();
+  const auto generate = [&]() -> absl::Status {
+    while (true) {
+      ABSL_ASSIGN_OR_RETURN(const std::optional<GeneratedToken> token, stream.Next());
+      if (!token.has_value()) return absl::OkStatus();
+      if (options.on_token && !options.on_token(*token)) {
+        return stream.Finish(FinishReason::kCallback);
+      }
+    }
+  };
+  const absl::Status status = generate();
+  if (status.ok()) return stream.result();
+  Truncate(before);
+  return status;
+}
+
+absl::StatusOr<TokenStream> TokenStream::Create(Session& session, GenerateOptions options) {
   if (options.max_tokens < 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("max_tokens: expected at least 0, got ", options.max_tokens));
   }
-  ABSL_ASSIGN_OR_RETURN(Sampler sampler, Sampler::Create(options.sampling, model_->vocabulary()));
+  ABSL_ASSIGN_OR_RETURN(Sampler sampler,
+                        Sampler::Create(options.sampling, session.model().vocabulary()));
   ABSL_ASSIGN_OR_RETURN(StopStrings stop,
                         StopStrings::Create(options.tokenizer, options.stop_strings));
-  if (tokens_.empty()) return EmptyError();
-  const int64_t before = position();
-  const auto generate = [&]() -> absl::StatusOr<Generation> {
-    Generation result;
-    while (static_cast<int64_t>(result.tokens.size()) < options.max_tokens) {
-      if (model_->context_length() > 0 && position() >= model_->context_length()) {
-        result.finish = FinishReason::kContextFull;
-        break;
-      }
-      ABSL_ASSIGN_OR_RETURN(const absl::Span<const float> logits, Logits(options.execute));
-      ABSL_ASSIGN_OR_RETURN(const int32_t token, sampler.Sample(logits, tokens_));
-      if (std::find(options.stop_tokens.begin(), options.stop_tokens.end(), token) !=
-          options.stop_tokens.end()) {
-        result.finish = FinishReason::kStopToken;
-        break;
-      }
-      tokens_.push_back(token);
-      result.tokens.push_back(token);
-      ABSL_ASSIGN_OR_RETURN(const std::string text, stop.Push(token));
-      result.text += text;
-      if (options.on_token && !options.on_token({token, text})) {
-        result.finish = FinishReason::kCallback;
-        break;
-      }
-      if (stop.stopped()) {
-        result.finish = FinishReason::kStopString;
-        break;
-      }
-    }
-    ABSL_ASSIGN_OR_RETURN(const std::string rest, stop.Finish());
-    result.text += rest;
-    return result;
+  if (session.tokens().empty()) return EmptyError();
+  return TokenStream(&session, std::move(options), std::move(sampler), std::move(stop));
+}
+
+absl::StatusOr<std::optional<GeneratedToken>> TokenStream::Next() {
+  const auto end = [&](FinishReason reason) -> absl::StatusOr<std::optional<GeneratedToken>> {
+    ABSL_RETURN_IF_ERROR(Finish(reason));
+    return std::nullopt;
   };
-  absl::StatusOr<Generation> result = generate();
-  if (!result.ok()) Truncate(before);
-  return result;
+  if (finished_) return std::nullopt;
+  if (stop_.stopped()) return end(FinishReason::kStopString);
+  if (static_cast<int64_t>(result_.tokens.size()) >= options_.max_tokens) {
+    return end(FinishReason::kMaxTokens);
+  }
+  const int64_t context = session_->model().context_length(), position = session_->position();
+  if (context > 0 && position >= context) return end(FinishReason::kContextFull);
+  ABSL_ASSIGN_OR_RETURN(const absl::Span<const float> logits, session_->Logits(options_.execute));
+  ABSL_ASSIGN_OR_RETURN(const int32_t token, sampler_.Sample(logits, session_->tokens()));
+  if (std::find(options_.stop_tokens.begin(), options_.stop_tokens.end(), token) !=
+      options_.stop_tokens.end()) {
+    return end(FinishReason::kStopToken);
+  }
+  ABSL_ASSIGN_OR_RETURN(text_, stop_.Push(token));
+  session_->tokens_.push_back(token);
+  result_.tokens.push_back(token);
+  result_.text += text_;
+  return GeneratedToken{token, text_};
+}
+
+absl::Status TokenStream::Finish(FinishReason reason) {
+  if (finished_) return absl::OkStatus();
+  ABSL_ASSIGN_OR_RETURN(const std::string rest, stop_.Finish());
+  result_.text += rest;
+  result_.finish = reason;
+  finished_ = true;
+  return absl::OkStatus();
 }
 
 absl::Status Session::Cut(int64_t position) {

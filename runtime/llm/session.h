@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/base/attributes.h"
@@ -16,6 +18,7 @@
 #include "runtime/executor/method.h"
 #include "runtime/executor/shared_state.h"
 #include "runtime/llm/sampler.h"
+#include "runtime/llm/stop_strings.h"
 #include "runtime/llm/text_model.h"
 #include "runtime/llm/tokenizer/tokenizer.h"
 
@@ -57,7 +60,8 @@ struct GenerateOptions {
   // form it are returned. Requires a tokenizer. Empty strings are kInvalidArgument.
   std::vector<std::string> stop_strings;
   const Tokenizer* tokenizer = nullptr;  // for text and stop strings
-  // Called for each token. Returning false ends the generation after it (kCallback).
+  // Called by Session::Generate for each token. Returning false ends the generation after it
+  // (kCallback).
   std::function<bool(const GeneratedToken&)> on_token;
   ExecuteOptions execute;  // deadline, cancellation and limits
 };
@@ -88,11 +92,7 @@ class Session {
   //   errors of Method::Execute
   absl::Status Append(absl::Span<const int32_t> tokens, const ExecuteOptions& execute = {});
 
-  // Samples and evaluates tokens until one of FinishReason.
-  //   kFailedPrecondition  the session is empty
-  //   kInvalidArgument     options of Sampler::Create; stop strings without a tokenizer; logits
-  //                        without a finite value
-  //   errors of Append and of Tokenizer::Decode
+  // Samples and evaluates tokens until one of FinishReason. Errors of TokenStream.
   absl::StatusOr<Generation> Generate(const GenerateOptions& options);
 
   // Logits of the token after the present ones: vocabulary() elements, valid until the next call.
@@ -121,6 +121,7 @@ class Session {
   absl::Status Restore(std::string_view saved);
 
  private:
+  friend class TokenStream;
   explicit Session(const TextModel* model) : model_(model) {}
 
   // Evaluates tokens_ from evaluated_ on, and copies the logits of the last one.
@@ -145,6 +146,44 @@ class Session {
   // Inputs of a call.
   std::vector<int64_t> ids64_, positions64_;
   std::vector<int32_t> ids32_, positions32_;
+};
+
+// Generates token by token. Move-only; not thread-safe. Other calls may change the session between
+// tokens; generation continues after its present tokens.
+class TokenStream {
+ public:
+  // The session and the tokenizer must outlive the stream. Ignores GenerateOptions::on_token.
+  //   kFailedPrecondition  the session is empty
+  //   kInvalidArgument     options of Sampler::Create; stop strings without a tokenizer;
+  //                        max_tokens < 0
+  static absl::StatusOr<TokenStream> Create(Session& session ABSL_ATTRIBUTE_LIFETIME_BOUND,
+                                            GenerateOptions options);
+
+  // Adds the next token to the session, and returns it; `text` is valid until the next call. Returns
+  // nullopt at the end. A failed call changes nothing and may be repeated.
+  //   kInvalidArgument  logits without a finite value
+  //   errors of Session::Append and of Tokenizer::Decode
+  absl::StatusOr<std::optional<GeneratedToken>> Next();
+  // Ends the generation. Errors of Tokenizer::Decode.
+  absl::Status Finish(FinishReason reason);
+
+  // The tokens and the text so far; at the end, all of the text.
+  const Generation& result() const { return result_; }
+
+ private:
+  TokenStream(Session* session, GenerateOptions options, Sampler sampler, StopStrings stop)
+      : session_(session),
+        options_(std::move(options)),
+        sampler_(std::move(sampler)),
+        stop_(std::move(stop)) {}
+
+  Session* session_;
+  GenerateOptions options_;
+  Sampler sampler_;
+  StopStrings stop_;
+  Generation result_;
+  std::string text_;  // of the last token
+  bool finished_ = false;
 };
 
 }  // namespace belay::llm

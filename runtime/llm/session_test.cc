@@ -71,6 +71,48 @@ TEST_P(SessionTest, AppendingInPartsGivesTheLogitsOfAll) {
   EXPECT_GT(session.state_bytes(), 0u);
 }
 
+TEST_P(SessionTest, StreamGivesTheTokensOfGenerate) {
+  ASSERT_OK_AND_ASSIGN(Session session, New());
+  EXPECT_THAT(TokenStream::Create(session, {}), StatusIs(absl::StatusCode::kFailedPrecondition));
+  EXPECT_THAT(TokenStream::Create(session, {.max_tokens = -1}),
+              StatusIs(absl::StatusCode::kInvalidArgument));
+  ASSERT_OK(session.Append({5, 90, 3}));
+  ASSERT_OK_AND_ASSIGN(Session other, session.Fork());
+  ASSERT_OK_AND_ASSIGN(const Generation all, other.Generate({.max_tokens = 4}));
+  ASSERT_OK_AND_ASSIGN(TokenStream stream, TokenStream::Create(session, {.max_tokens = 4}));
+  std::vector<int32_t> tokens;
+  while (true) {
+    ASSERT_OK_AND_ASSIGN(const auto token, stream.Next());
+    if (!token.has_value()) break;
+    tokens.push_back(token->id);
+    EXPECT_EQ(session.tokens().back(), token->id);
+    EXPECT_EQ(stream.result().tokens, tokens);
+  }
+  EXPECT_EQ(tokens, all.tokens);
+  EXPECT_EQ(session.tokens(), other.tokens());
+  EXPECT_EQ(stream.result().finish, FinishReason::kMaxTokens);
+  ASSERT_OK_AND_ASSIGN(const auto after, stream.Next());
+  EXPECT_FALSE(after.has_value());
+}
+
+TEST_P(SessionTest, FailedStreamStepsCanBeRepeated) {
+  ASSERT_OK_AND_ASSIGN(Session session, New());
+  ASSERT_OK(session.Append({5, 90, 3}));
+  std::atomic<bool> cancelled = false;
+  GenerateOptions options;
+  options.max_tokens = 3;
+  options.execute.cancel = &cancelled;
+  ASSERT_OK_AND_ASSIGN(TokenStream stream, TokenStream::Create(session, options));
+  ASSERT_OK(stream.Next().status());
+  cancelled = true;
+  EXPECT_THAT(stream.Next(), StatusIs(absl::StatusCode::kCancelled));
+  EXPECT_EQ(session.position(), 4);
+  cancelled = false;
+  ASSERT_OK_AND_ASSIGN(const auto token, stream.Next());
+  EXPECT_TRUE(token.has_value());
+  EXPECT_EQ(session.position(), 5);
+}
+
 TEST_P(SessionTest, RandomEditsEqualRecomputing) {
   Random random(TestSeed());
   ASSERT_OK_AND_ASSIGN(Session session, New());

@@ -1,0 +1,36 @@
+// Continues a session with the messages of a conversation.
+#ifndef BELAY_RUNTIME_LLM_CONVERSATION_H_
+#define BELAY_RUNTIME_LLM_CONVERSATION_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/executor/execute_options.h"
+#include "runtime/llm/chat/chat_template.h"
+#include "runtime/llm/session.h"
+#include "runtime/llm/tokenizer/tokenizer.h"
+
+namespace belay::llm {
+
+// Makes the tokens of the session those of the rendered messages, a JSON array
+// (ChatTemplate::Render). The longest common prefix is kept; only the tokens after it are evaluated
+// if SessionOptions::rewind allows. Returns their number. Session::Generate then gives the reply;
+// stop it at EndTokens().
+//   kInvalidArgument  the messages have no tokens
+//   errors of ChatTemplate::Render, Tokenizer::Encode and Session::Append. After an error of the
+//   latter, the session has the tokens of the common prefix.
+absl::StatusOr<int64_t> AppendMessages(Session& session, const Tokenizer& tokenizer,
+                                       const ChatTemplate& chat, std::string_view messages,
+                                       const ChatOptions& options = {},
+                                       const ExecuteOptions& execute = {});
+
+// Tokens that end a text or a turn: the eos_token of `chat`, which may be null, and special tokens
+// with the names of common models: </s>, <eos>, <|endoftext|>, <|eot_id|>, <|im_end|>,
+// <end_of_turn>, <|end|> and others. Each occurs once.
+std::vector<int32_t> EndTokens(const Tokenizer& tokenizer, const ChatTemplate* chat = nullptr);
+
+}  // namespace belay::llm
+
+#endif  // BELAY_RUNTIME_LLM_CONVERSATION_H_
