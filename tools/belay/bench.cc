@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "nlohmann/json.hpp"
 #include "runtime/core/status_macros.h"
+#include "tools/belay/bench_llm.h"
 #include "tools/belay/call_inputs.h"
 #include "tools/belay/command.h"
 #include "tools/belay/printing.h"
@@ -28,14 +29,6 @@ constexpr bool kOptimized = true;
 #else
 constexpr bool kOptimized = false;
 #endif
-
-std::string CpuName() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
-  }
-  return "unknown";
-}
 
 absl::StatusOr<nlohmann::json> Measure(const BenchOptions& options) {
   ABSL_ASSIGN_OR_RETURN(const auto session,
@@ -88,10 +81,22 @@ absl::StatusOr<nlohmann::json> Measure(const BenchOptions& options) {
 
 }  // namespace
 
+std::string CpuName() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
+  }
+  return "unknown";
+}
+
 int Bench(const BenchOptions& options) {
   if (!kOptimized)
     std::cerr
         << "belay: warning: this binary was built with assertions; measure with --config=opt\n";
+  if (options.llm) {
+    const absl::Status status = BenchLlm(options);
+    return status.ok() ? kDone : Report(status);
+  }
   const absl::StatusOr<nlohmann::json> result = Measure(options);
   if (!result.ok()) return Report(result.status());
   if (options.json) {
@@ -133,11 +138,24 @@ Command BenchCommand() {
                    "size of dynamic dimensions of random inputs",
                    {.least = 1, .excludes = {"--input"}}},
                   {"--seconds", &bench->seconds, "measuring time in seconds", {.least = 0.001}},
+                  {"--llm",
+                   &bench->llm,
+                   "measures tokens per second of a language model, as llama-bench",
+                   {.excludes = {"--input", "--random-inputs", "--dynamic-size", "--seconds"}}},
+                  {"--pp", &bench->pp, "with --llm: numbers of tokens in a prompt; 0: none"},
+                  {"--tg", &bench->tg, "with --llm: numbers of tokens to generate; 0: none"},
+                  {"--depth", &bench->depth, "with --llm: numbers of tokens before"},
+                  {"--repetitions",
+                   &bench->repetitions,
+                   "with --llm: runs per test",
+                   {.least = 1, .most = 1000}},
                   ThreadsOption(&bench->threads),
                   DataOption(&bench->data),
                   EngineOption(&bench->engine),
                   {"--json", &bench->json, "prints JSON"}},
-      .footer = "Example: belay bench model.belay --seconds 3 --json",
+      .footer =
+          "Example: belay bench model.belay --seconds 3 --json\n"
+          "         belay bench llm.belay --llm --pp 128,512 --tg 128 --depth 0,4096",
       .owned = bench,
       .run = [bench] { return Bench(*bench); },
   };

@@ -30,6 +30,7 @@ struct LowerOptions {
   std::vector<std::string> backends;  // [METHOD:]NAMES, or "none"; empty: the default of --backend
   std::vector<std::string> compile_specs;     // BACKEND:KEY=VALUE
   std::vector<std::string> constant_methods;  // NAME=VALUE
+  std::vector<std::string> chat_template;     // files (ReadChatTemplateFiles)
   int threads = 1;
   bool write_state_in_place = false;
   bool no_fold_constants = false;
@@ -71,6 +72,10 @@ int Run(const RunOptions& options);
 
 struct GenerateTextOptions {
   std::string program, tokenizer, prompt, tokens, prefill, decode, engine = "highway";
+  bool chat = false;                       // replies to each line of stdin
+  std::string messages, system;            // a JSON file; the first message of `chat`
+  std::string chat_variables;              // a JSON object
+  std::vector<std::string> chat_template;  // files (ReadChatTemplateFiles); empty: the program's
   int64_t max_tokens = 128, context_length = 0;
   llm::SamplerOptions sampling = llm::SamplerOptions::Greedy();
   std::vector<std::string> stop, stop_tokens;
@@ -115,6 +120,10 @@ struct BenchOptions {
   double seconds = 1;
   int threads = 1;
   bool json = false;
+  // BenchLlm: lists of numbers of tokens.
+  bool llm = false;
+  std::string pp = "512", tg = "128", depth = "0";
+  int64_t repetitions = 5;
 };
 int Bench(const BenchOptions& options);
 

@@ -1,6 +1,7 @@
 // `belay generate`: generates text, or tokens, with a language model.
+#include <unistd.h>
+
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iostream>
@@ -20,9 +21,13 @@
 #include "nlohmann/json.hpp"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/thread_pool.h"
+#include "runtime/core/utf8.h"
+#include "runtime/llm/chat/chat_template.h"
+#include "runtime/llm/conversation.h"
 #include "runtime/llm/program_tokenizer.h"
 #include "runtime/llm/session.h"
 #include "runtime/llm/text_model.h"
+#include "tools/belay/chat_template_files.h"
 #include "tools/belay/command.h"
 #include "tools/belay/printing.h"
 #include "tools/belay/program_file.h"
@@ -31,11 +36,6 @@
 
 namespace belay::tools {
 namespace {
-
-// Tokens that end a sequence or a turn in common models.
-constexpr std::array<std::string_view, 9> kEndTokens = {
-    "</s>",       "<eos>",      "<|endoftext|>", "<|end_of_text|>", "<|eot_id|>",
-    "<|eom_id|>", "<|im_end|>", "<end_of_turn>", "<|end|>"};
 
 double SecondsSince(absl::Time start) { return absl::ToDoubleSeconds(absl::Now() - start); }
 
@@ -59,9 +59,25 @@ absl::StatusOr<llm::Tokenizer> OpenTokenizer(const std::string& path, const Prog
   return std::move(file.tokenizer);
 }
 
-// Returns the ids of --stop-token; by default, those of kEndTokens that the tokenizer has.
+absl::StatusOr<llm::ChatTemplate> OpenChatTemplate(const std::vector<std::string>& paths,
+                                                   const Program& program) {
+  if (!paths.empty()) {
+    ABSL_ASSIGN_OR_RETURN(const std::string json, ReadChatTemplateFiles(paths));
+    return llm::ChatTemplate::FromJson(json);
+  }
+  absl::StatusOr<llm::ChatTemplate> chat = llm::ReadChatTemplate(program);
+  if (absl::IsNotFound(chat.status())) {
+    return absl::InvalidArgumentError(
+        "the program has no chat template: pass --chat-template tokenizer_config.json, or store "
+        "one with 'belay lower --chat-template'");
+  }
+  return chat;
+}
+
+// Returns the ids of --stop-token; by default, the end tokens of the tokenizer.
 absl::StatusOr<std::vector<int32_t>> StopTokens(const GenerateTextOptions& options,
-                                                const llm::Tokenizer* tokenizer) {
+                                                const llm::Tokenizer* tokenizer,
+                                                const llm::ChatTemplate* chat) {
   std::vector<int32_t> stop;
   for (const std::string& text : options.stop_tokens) {
     int32_t id;
@@ -75,11 +91,7 @@ absl::StatusOr<std::vector<int32_t>> StopTokens(const GenerateTextOptions& optio
     stop.push_back(*token);
   }
   if (!stop.empty() || options.ignore_end_tokens || tokenizer == nullptr) return stop;
-  for (const std::string_view name : kEndTokens) {
-    const std::optional<int32_t> token = tokenizer->TokenId(name);
-    if (token.has_value() && tokenizer->IsSpecial(*token)) stop.push_back(*token);
-  }
-  return stop;
+  return llm::EndTokens(*tokenizer, chat);
 }
 
 nlohmann::json Rate(int64_t tokens, double seconds) {
@@ -92,6 +104,105 @@ void PrintRate(std::string_view name, const nlohmann::json& rate) {
   std::cerr << name << ": " << rate["tokens"] << " tokens in "
             << Duration(rate["seconds"].get<double>()) << ", "
             << WithUnit(rate["tokens_per_second"].get<double>(), "tokens/s") << "\n";
+}
+
+// Generates and prints a text, tokens or a reply.
+class Writer {
+ public:
+  Writer(const GenerateTextOptions& options, llm::Session& session, llm::GenerateOptions generate)
+      : options_(options), session_(session), generate_(std::move(generate)) {
+    generate_.on_token = [this](const llm::GeneratedToken& token) { return Stream(token); };
+  }
+
+  // Continues a session after a prefill. `load_seconds` < 0: not printed.
+  absl::StatusOr<llm::Generation> Write(double load_seconds, int64_t prefill_tokens,
+                                        double prefill_seconds) {
+    streamed_ = 0;
+    first_ = true;
+    const std::vector<int32_t> prompt = session_.tokens();
+    const absl::Time start = absl::Now();
+    ABSL_ASSIGN_OR_RETURN(llm::Generation result, session_.Generate(generate_));
+    const double decode_seconds = SecondsSince(start);
+    // The last token is not evaluated, unless a stop token follows it.
+    const auto generated = static_cast<int64_t>(result.tokens.size());
+    const int64_t evaluated = result.finish == llm::FinishReason::kStopToken
+                                  ? generated
+                                  : std::max<int64_t>(generated - 1, 0);
+    const nlohmann::json prefill = Rate(prefill_tokens, prefill_seconds);
+    const nlohmann::json decode = Rate(evaluated, decode_seconds);
+    if (options_.json) {
+      nlohmann::json report = {{"prompt_tokens", prompt},
+                               {"tokens", result.tokens},
+                               {"finish", llm::FinishReasonName(result.finish)},
+                               {"prefill", prefill},
+                               {"decode", decode}};
+      if (load_seconds >= 0) report["load_seconds"] = load_seconds;
+      if (generate_.tokenizer != nullptr) report["text"] = result.text;
+      std::cout << JsonText(report) << std::flush;
+      return result;
+    }
+    std::cout << ForTerminal(std::string_view(result.text).substr(streamed_)) << std::endl;
+    if (load_seconds >= 0) std::cerr << "load: " << Duration(load_seconds) << "\n";
+    PrintRate("prefill", prefill);
+    PrintRate("decode", decode);
+    return result;
+  }
+
+ private:
+  bool Stream(const llm::GeneratedToken& token) {
+    if (options_.json) return true;
+    if (generate_.tokenizer != nullptr) {
+      std::cout << ForTerminal(token.text) << std::flush;
+      streamed_ += token.text.size();
+    } else {
+      std::cout << (std::exchange(first_, false) ? "" : ",") << token.id << std::flush;
+    }
+    return std::cout.good();
+  }
+
+  const GenerateTextOptions& options_;
+  llm::Session& session_;
+  llm::GenerateOptions generate_;
+  size_t streamed_ = 0;  // bytes of text
+  bool first_ = true;
+};
+
+// Replies to --messages, or to each line of stdin.
+absl::StatusOr<int> Chat(const GenerateTextOptions& options, const llm::Tokenizer& tokenizer,
+                         const llm::ChatTemplate& chat, llm::Session& session, Writer& writer,
+                         double load_seconds) {
+  llm::ChatOptions chat_options;
+  chat_options.variables = options.chat_variables;
+  chat_options.now = absl::ToCivilSecond(absl::Now(), absl::LocalTimeZone());
+  const auto reply = [&](const std::string& messages) -> absl::StatusOr<llm::Generation> {
+    const absl::Time start = absl::Now();
+    ABSL_ASSIGN_OR_RETURN(const int64_t evaluated,
+                          llm::AppendMessages(session, tokenizer, chat, messages, chat_options));
+    return writer.Write(std::exchange(load_seconds, -1), evaluated, SecondsSince(start));
+  };
+  if (!options.messages.empty()) {
+    ABSL_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file,
+                          MappedFile::Open(options.messages, {.access = FileAccess::kCopy}));
+    const absl::StatusOr<llm::Generation> result = reply(
+        std::string(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()));
+    if (!result.ok()) return Annotate(result.status(), options.messages);
+    return kDone;
+  }
+  nlohmann::ordered_json messages = nlohmann::ordered_json::array();
+  if (!options.system.empty()) {
+    messages.push_back({{"role", "system"}, {"content", options.system}});
+  }
+  const bool prompts = !options.json && isatty(STDIN_FILENO) != 0;
+  std::string line;
+  while (std::cout.good() && (prompts ? std::cerr << "> " : std::cerr) &&
+         std::getline(std::cin, line)) {
+    if (line.empty()) continue;
+    if (!IsUtf8(line)) return absl::InvalidArgumentError("stdin: expected lines in UTF-8");
+    messages.push_back({{"role", "user"}, {"content", line}});
+    ABSL_ASSIGN_OR_RETURN(const llm::Generation result, reply(messages.dump()));
+    messages.push_back({{"role", "assistant"}, {"content", result.text}});
+  }
+  return kDone;
 }
 
 absl::StatusOr<int> GenerateAll(const GenerateTextOptions& options) {
@@ -114,70 +225,43 @@ absl::StatusOr<int> GenerateAll(const GenerateTextOptions& options) {
   absl::StatusOr<llm::Tokenizer> tokenizer = OpenTokenizer(options.tokenizer, program);
   const bool has_tokenizer = tokenizer.ok();
   const bool has_none = options.tokenizer.empty() && absl::IsNotFound(tokenizer.status());
+  const bool chats = options.chat || !options.messages.empty();
+  // With tokens, a tokenizer is optional.
+  if (!has_tokenizer && !has_none) return tokenizer.status();
+  if (!has_tokenizer && options.tokens.empty()) {
+    return absl::InvalidArgumentError(
+        "the program has no tokenizer: pass --tokenizer tokenizer.json, store one with 'belay "
+        "lower --tokenizer', or pass --tokens");
+  }
+  std::optional<llm::ChatTemplate> chat;
   std::vector<int32_t> prompt;
-  if (!options.tokens.empty()) {
-    // A tokenizer is optional.
-    if (!has_tokenizer && !has_none) return tokenizer.status();
+  if (chats) {
+    ABSL_ASSIGN_OR_RETURN(chat, OpenChatTemplate(options.chat_template, program));
+  } else if (!options.tokens.empty()) {
     ABSL_ASSIGN_OR_RETURN(prompt, ParseTokens(options.tokens));
   } else {
-    if (has_none) {
-      return absl::InvalidArgumentError(
-          "the program has no tokenizer: pass --tokenizer tokenizer.json, store one with 'belay "
-          "lower --tokenizer', or pass --tokens");
-    }
-    ABSL_RETURN_IF_ERROR(tokenizer.status());
     ABSL_ASSIGN_OR_RETURN(prompt, tokenizer->Encode(options.prompt));
   }
-  if (prompt.empty()) return absl::InvalidArgumentError("expected a prompt of at least one token");
+  if (!chats && prompt.empty()) {
+    return absl::InvalidArgumentError("expected a prompt of at least one token");
+  }
   llm::GenerateOptions generate;
   generate.tokenizer = has_tokenizer ? &*tokenizer : nullptr;
-  ABSL_ASSIGN_OR_RETURN(generate.stop_tokens, StopTokens(options, generate.tokenizer));
+  ABSL_ASSIGN_OR_RETURN(generate.stop_tokens, StopTokens(options, generate.tokenizer,
+                                                         chat.has_value() ? &*chat : nullptr));
   generate.stop_strings = options.stop;
   generate.max_tokens = options.max_tokens;
   generate.sampling = options.sampling;
   ABSL_ASSIGN_OR_RETURN(llm::Session session, llm::Session::Create(model));
+  Writer writer(options, session, std::move(generate));
   const double load_seconds = SecondsSince(start);
+  if (chats) return Chat(options, *tokenizer, *chat, session, writer, load_seconds);
 
   const absl::Time prefill_start = absl::Now();
   ABSL_RETURN_IF_ERROR(session.Append(prompt));
-  const double prefill_seconds = SecondsSince(prefill_start);
-  size_t streamed = 0;  // bytes of text
-  bool first = true;
-  generate.on_token = [&](const llm::GeneratedToken& token) {
-    if (options.json) return true;
-    if (has_tokenizer) {
-      std::cout << ForTerminal(token.text) << std::flush;
-      streamed += token.text.size();
-    } else {
-      std::cout << (std::exchange(first, false) ? "" : ",") << token.id << std::flush;
-    }
-    return std::cout.good();
-  };
-  const absl::Time decode_start = absl::Now();
-  ABSL_ASSIGN_OR_RETURN(const llm::Generation result, session.Generate(generate));
-  const double decode_seconds = SecondsSince(decode_start);
-  // The last token is not evaluated, unless a stop token follows it.
-  const auto generated = static_cast<int64_t>(result.tokens.size());
-  const int64_t evaluated = result.finish == llm::FinishReason::kStopToken
-                                ? generated
-                                : std::max<int64_t>(generated - 1, 0);
-  const nlohmann::json prefill = Rate(static_cast<int64_t>(prompt.size()), prefill_seconds);
-  const nlohmann::json decode = Rate(evaluated, decode_seconds);
-  if (options.json) {
-    nlohmann::json report = {{"prompt_tokens", prompt},
-                             {"tokens", result.tokens},
-                             {"finish", llm::FinishReasonName(result.finish)},
-                             {"load_seconds", load_seconds},
-                             {"prefill", prefill},
-                             {"decode", decode}};
-    if (has_tokenizer) report["text"] = result.text;
-    std::cout << JsonText(report);
-    return kDone;
-  }
-  std::cout << ForTerminal(std::string_view(result.text).substr(streamed)) << "\n";
-  std::cerr << "load: " << Duration(load_seconds) << "\n";
-  PrintRate("prefill", prefill);
-  PrintRate("decode", decode);
+  ABSL_RETURN_IF_ERROR(
+      writer.Write(load_seconds, static_cast<int64_t>(prompt.size()), SecondsSince(prefill_start))
+          .status());
   return kDone;
 }
 
@@ -204,6 +288,25 @@ Command GenerateCommand() {
             &generate->tokens,
             "the token ids to continue: 1,2,3",
             {.excludes = {"--prompt"}}},
+           {"--chat",
+            &generate->chat,
+            "replies to each line of stdin, as the user's next message",
+            {.excludes = {"--prompt", "--tokens"}}},
+           {"--messages",
+            &generate->messages,
+            "replies to the messages of a JSON file: [{\"role\": \"user\", \"content\": \"Hi\"}]",
+            {.not_empty = true, .excludes = {"--prompt", "--tokens", "--chat"}}},
+           {"--system",
+            &generate->system,
+            "the system message of --chat",
+            {.excludes = {"--messages"}}},
+           {"--chat-template",
+            &generate->chat_template,
+            "tokenizer_config.json, or a Jinja file (repeatable: both); default: that of the "
+            "program",
+            {.repeatable = true, .one_value = true}},
+           {"--chat-variables", &generate->chat_variables,
+            "variables of the chat template as a JSON object: {\"enable_thinking\": false}"},
            {"--tokenizer",
             &generate->tokenizer,
             "a Hugging Face tokenizer.json; default: that of the program",
@@ -227,7 +330,8 @@ Command GenerateCommand() {
            {"--stop-token",
             &generate->stop_tokens,
             "token or id that ends the generation (repeatable); default: the special tokens </s>, "
-            "<eos>, <|endoftext|>, <|eot_id|>, <|im_end|>, <end_of_turn> and similar",
+            "<eos>, <|endoftext|>, <|eot_id|>, <|im_end|>, <end_of_turn> and similar, and the "
+            "chat template's eos_token",
             {.repeatable = true, .one_value = true}},
            {"--ignore-end-tokens", &generate->ignore_end_tokens,
             "does not end at the default tokens of --stop-token"},
@@ -241,13 +345,16 @@ Command GenerateCommand() {
            ThreadsOption(&generate->threads),
            {"--json", &generate->json, "prints tokens, text and rates as JSON"}},
           &generate->limits),
-      .footer = "Example: belay generate llm.belay --prompt \"Once upon a time\" --max-tokens 64",
+      .footer =
+          "Example: belay generate llm.belay --prompt \"Once upon a time\" --max-tokens 64\n"
+          "         belay generate llm.belay --chat --system \"Answer in one sentence.\"",
       .owned = generate,
       .run = [generate] { return GenerateText(*generate); },
       .problem =
           [generate] {
-            return generate->prompt.empty() && generate->tokens.empty()
-                       ? "expected --prompt or --tokens"
+            return generate->prompt.empty() && generate->tokens.empty() && !generate->chat &&
+                           generate->messages.empty()
+                       ? "expected --prompt, --tokens, --chat or --messages"
                        : "";
           },
   };

@@ -1,5 +1,7 @@
 #include <filesystem>
 #include <fstream>
+#include <iostream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -32,10 +34,12 @@ class GenerateTest : public TestInDirectory {
     tokenizer["decoder"]["type"] = "Fuse";
     std::ofstream(Path("tokenizer.json")) << tokenizer.dump();
   }
-  Outcome LowerModel(const std::string& tokenizer = "") {
+  Outcome LowerModel(const std::string& tokenizer = "",
+                     const std::vector<std::string>& chat_template = {}) {
     LowerOptions options;
     options.output = Path("m.belay");
     options.tokenizer = tokenizer;
+    options.chat_template = chat_template;
     options.methods = {"prefill=conformance/models/zoo/llama_kv_prefill/model.pt2",
                        "decode=conformance/models/zoo/llama_kv_decode/model.pt2"};
     return Capture([&] { return Lower(options); });
@@ -137,6 +141,88 @@ TEST_F(GenerateTest, LoweringRejectsFilesThatAreNotTokenizers) {
   EXPECT_NE(outcome.status, kDone);
   EXPECT_THAT(outcome.errors, HasSubstr("model: 'Fish' is not supported"));
   EXPECT_FALSE(fs::exists(Path("m.belay")));
+}
+
+// Messages as their contents; w1 begins a reply.
+constexpr char kTemplate[] = "{% for m in messages %}{{ m.content | trim }} {% endfor %}w1 ";
+
+class ChatTest : public GenerateTest {
+ protected:
+  void SetUp() override {
+    GenerateTest::SetUp();
+    std::ofstream(Path("chat.jinja")) << kTemplate;
+    std::ofstream(Path("messages.json")) << R"([{"role": "user", "content": "w5 w90"}])";
+    ASSERT_EQ(LowerModel(Path("tokenizer.json"), {Path("chat.jinja")}).status, kDone);
+  }
+  // Runs with these lines on stdin.
+  Outcome Chat(const std::string& lines, GenerateTextOptions options) {
+    std::istringstream input(lines);
+    std::streambuf* before = std::cin.rdbuf(input.rdbuf());
+    std::cin.clear();
+    options.chat = true;
+    Outcome outcome = Generate(options);
+    std::cin.rdbuf(before);
+    return outcome;
+  }
+};
+
+TEST_F(ChatTest, RepliesToMessages) {
+  const nlohmann::json report = Report({.max_tokens = 3, .messages = Path("messages.json")});
+  EXPECT_EQ(report["prompt_tokens"], (std::vector<int>{5, 90, 1}));
+  EXPECT_EQ(report["tokens"], Report({.tokens = "5,90,1", .max_tokens = 3})["tokens"]);
+}
+
+TEST_F(ChatTest, RepliesToEachLine) {
+  const Outcome outcome = Chat("w5\n\nw6\n", {.max_tokens = 2, .json = true, .system = "w2"});
+  ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+  const size_t second = outcome.output.find("\n}\n") + 3;
+  const nlohmann::json a = nlohmann::json::parse(outcome.output.substr(0, second));
+  const nlohmann::json b = nlohmann::json::parse(outcome.output.substr(second));
+  EXPECT_EQ(a["prompt_tokens"], (std::vector<int>{2, 5, 1}));
+  std::vector<int> prompt = {2, 5};
+  for (const auto& token : a["tokens"]) prompt.push_back(token.get<int>());
+  prompt.push_back(6);
+  prompt.push_back(1);
+  EXPECT_EQ(b["prompt_tokens"], prompt);
+}
+
+TEST_F(ChatTest, StopsAtTheEosTokenOfTheTemplate) {
+  const nlohmann::json report = Report({.max_tokens = 2, .messages = Path("messages.json")});
+  const std::string eos = "w" + std::to_string(report["tokens"][1].get<int>()) + " ";
+  std::ofstream(Path("tokenizer_config.json")) << nlohmann::json{{"eos_token", eos}}.dump();
+  const nlohmann::json stopped =
+      Report({.max_tokens = 2,
+              .messages = Path("messages.json"),
+              .chat_template = {Path("chat.jinja"), Path("tokenizer_config.json")}});
+  EXPECT_EQ(stopped["finish"], "stop_token");
+  EXPECT_EQ(stopped["tokens"].size(), 1u);
+}
+
+TEST_F(ChatTest, ReportsErrorsOfMessagesAndTemplates) {
+  std::ofstream(Path("other.json")) << R"({"role": "user"})";
+  EXPECT_THAT(Generate({.messages = Path("other.json")}).errors,
+              AllOf(HasSubstr("other.json: "), HasSubstr("expected an array of objects")));
+  std::ofstream(Path("bad.jinja")) << "{% include 'x' %}";
+  const Outcome outcome =
+      Generate({.messages = Path("messages.json"), .chat_template = {Path("bad.jinja")}});
+  EXPECT_EQ(outcome.status, kUnsupported);
+  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("bad.jinja: "), HasSubstr("line 1: the statement")));
+  EXPECT_THAT(Chat("\xff\n", {}).errors, HasSubstr("expected lines in UTF-8"));
+  ASSERT_EQ(LowerModel(Path("tokenizer.json")).status, kDone);
+  EXPECT_THAT(Generate({.messages = Path("messages.json")}).errors,
+              HasSubstr("the program has no chat template: pass --chat-template"));
+}
+
+TEST_F(ChatTest, LoweringRejectsOtherTemplates) {
+  LowerOptions options;
+  options.output = Path("m.pte");
+  options.input = "conformance/models/zoo/mlp/model.pt2";
+  options.chat_template = {Path("chat.jinja")};
+  EXPECT_THAT(Capture([&] { return Lower(options); }).errors,
+              HasSubstr("--chat-template: expected the format 'belay', got 'pte'"));
+  std::ofstream(Path("chat.jinja")) << "{{ bos_token }}";
+  EXPECT_THAT(LowerModel("", {Path("chat.jinja")}).errors,
+              AllOf(HasSubstr("chat.jinja: "), HasSubstr("add the model's tokenizer_config.json")));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "tools/belay/lowering.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "runtime/llm/program_tokenizer.h"
 #include "runtime/schema/companion_name.h"
 #include "tools/belay/archive_model.h"
+#include "tools/belay/chat_template_files.h"
 #include "tools/belay/max_sizes.h"
 #include "tools/belay/printing.h"
 #include "tools/belay/tokenizer_file.h"
@@ -108,6 +110,13 @@ absl::Status AddTokenizer(const std::string& path, exir::NamedDataStore& store) 
   return store.Add(llm::kTokenizerKey, exir::Storage::Own({bytes.begin(), bytes.end()}));
 }
 
+// Adds chat templates to the named data of the program.
+absl::Status AddChatTemplate(const std::vector<std::string>& paths, exir::NamedDataStore& store) {
+  ABSL_ASSIGN_OR_RETURN(const std::string json, ReadChatTemplateFiles(paths));
+  const auto* bytes = reinterpret_cast<const std::byte*>(json.data());
+  return store.Add(llm::kChatTemplateKey, exir::Storage::Own({bytes, bytes + json.size()}));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Lowering>> PrepareLowering(const LowerOptions& options,
@@ -156,6 +165,9 @@ absl::StatusOr<std::unique_ptr<Lowering>> PrepareLowering(const LowerOptions& op
     if (!options.tokenizer.empty()) {
       return absl::InvalidArgumentError("--tokenizer: expected the format 'belay', got 'pte'");
     }
+    if (!options.chat_template.empty()) {
+      return absl::InvalidArgumentError("--chat-template: expected the format 'belay', got 'pte'");
+    }
     pipeline.transform_passes.all = {pte::RowMajorTensors()};
     pipeline.passes = pte::PortablePasses();
     pipeline.random_seed.reset();  // ExecuTorch has its own generator
@@ -164,6 +176,10 @@ absl::StatusOr<std::unique_ptr<Lowering>> PrepareLowering(const LowerOptions& op
   bad_usage = false;
   if (!options.tokenizer.empty()) {
     ABSL_RETURN_IF_ERROR(AddTokenizer(options.tokenizer, lowering->named_data));
+    pipeline.emit.named_data = &lowering->named_data.output();
+  }
+  if (!options.chat_template.empty()) {
+    ABSL_RETURN_IF_ERROR(AddChatTemplate(options.chat_template, lowering->named_data));
     pipeline.emit.named_data = &lowering->named_data.output();
   }
   return lowering;

@@ -31,14 +31,14 @@ struct Lowering {
   std::unique_ptr<exir::OpRegistry> ops;
   exir::PipelineOptions pipeline;
   std::vector<std::string> files;   // paths of the archives
-  exir::NamedDataStore named_data;  // the tokenizer
+  exir::NamedDataStore named_data;  // the tokenizer and the chat template
 };
 
 // Parses the input, the methods and the options of lowering for the command `command`, which
 // messages name. Does not check output files.
 // On error, sets `bad_usage` to whether it is in the options rather than in a file.
 //   kInvalidArgument  an option that is malformed or contradicts another; an unknown backend or recipe
-//   errors of reading the names in a file of saved programs, and the tokenizer
+//   errors of reading the names in a file of saved programs, the tokenizer and the chat template
 absl::StatusOr<std::unique_ptr<Lowering>> PrepareLowering(const LowerOptions& options,
                                                           bool& bad_usage,
                                                           const std::string& command = "lower");

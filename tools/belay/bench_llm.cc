@@ -1,0 +1,175 @@
+// `belay bench --llm`: tokens per second of prompts and of generation, in llama-bench's columns.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "backends/runtime_backends.h"
+#include "nlohmann/json.hpp"
+#include "runtime/core/random.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/thread_pool.h"
+#include "runtime/llm/session.h"
+#include "runtime/llm/text_model.h"
+#include "tools/belay/bench_llm.h"
+#include "tools/belay/printing.h"
+#include "tools/belay/program_file.h"
+#include "tools/belay/session.h"
+
+namespace belay::tools {
+namespace {
+
+// One row: a prompt or a generation after `depth` tokens.
+struct LlmTest {
+  int64_t prompt = 0, generated = 0, depth = 0;
+
+  std::string Name() const {
+    return absl::StrCat(prompt > 0 ? "pp" : "tg", prompt > 0 ? prompt : generated,
+                        depth > 0 ? absl::StrCat(" @ d", depth) : "");
+  }
+};
+
+absl::StatusOr<std::vector<int64_t>> ParseList(const std::string& option, const std::string& text) {
+  std::vector<int64_t> numbers;
+  for (const auto& part : absl::StrSplit(text, ',')) {
+    int64_t number;
+    if (!absl::SimpleAtoi(part, &number) || number < 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          option, ": expected integers >= 0 separated by commas, got '", OneLine(text), "'"));
+    }
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+absl::StatusOr<std::vector<LlmTest>> TestsOf(const BenchOptions& options) {
+  ABSL_ASSIGN_OR_RETURN(const std::vector<int64_t> prompts, ParseList("--pp", options.pp));
+  ABSL_ASSIGN_OR_RETURN(const std::vector<int64_t> generated, ParseList("--tg", options.tg));
+  ABSL_ASSIGN_OR_RETURN(const std::vector<int64_t> depths, ParseList("--depth", options.depth));
+  std::vector<LlmTest> tests;
+  for (const int64_t depth : depths) {
+    for (const int64_t n : prompts) {
+      if (n > 0) tests.push_back({.prompt = n, .depth = depth});
+    }
+    for (const int64_t n : generated) {
+      if (n > 0) tests.push_back({.generated = n, .depth = depth});
+    }
+  }
+  if (tests.empty())
+    return absl::InvalidArgumentError("expected a number of tokens in --pp or --tg");
+  return tests;
+}
+
+// Seconds of one run. Before, the session is cut or extended to the depth, which is not measured.
+absl::StatusOr<double> Run(const LlmTest& test, llm::Session& session, Random& random) {
+  const auto tokens = [&](int64_t count) {
+    std::vector<int32_t> result(static_cast<size_t>(count));
+    for (int32_t& token : result) {
+      token =
+          static_cast<int32_t>(random.Next() % static_cast<uint64_t>(session.model().vocabulary()));
+    }
+    return result;
+  };
+  // The first token of a generation needs logits.
+  const int64_t start = std::max<int64_t>(test.depth, test.generated > 0 ? 1 : 0);
+  if (session.position() > start) ABSL_RETURN_IF_ERROR(session.Cut(start));
+  ABSL_RETURN_IF_ERROR(session.Append(tokens(start - session.position())));
+  if (start > 0) ABSL_RETURN_IF_ERROR(session.Logits().status());
+  const std::vector<int32_t> prompt = tokens(test.prompt);
+  const absl::Time begin = absl::Now();
+  if (test.prompt > 0) {
+    ABSL_RETURN_IF_ERROR(session.Append(prompt));
+  } else {
+    llm::GenerateOptions generate;
+    generate.max_tokens = test.generated;
+    ABSL_ASSIGN_OR_RETURN(const llm::Generation generation, session.Generate(generate));
+    if (generation.finish != llm::FinishReason::kMaxTokens) {
+      return absl::OutOfRangeError(absl::StrCat("expected a context length of at least ",
+                                                start + test.generated, " tokens, got ",
+                                                session.model().context_length()));
+    }
+    ABSL_RETURN_IF_ERROR(session.Logits().status());  // evaluates the last token
+  }
+  return absl::ToDoubleSeconds(absl::Now() - begin);
+}
+
+nlohmann::ordered_json Row(const BenchOptions& options, const LlmTest& test, uint64_t bytes,
+                           const std::vector<double>& seconds) {
+  const auto tokens = static_cast<double>(test.prompt + test.generated);
+  std::vector<double> rates;
+  double mean = 0, variance = 0;
+  for (const double s : seconds) rates.push_back(tokens / std::max(s, 1e-9));
+  for (const double rate : rates) mean += rate / static_cast<double>(rates.size());
+  for (const double rate : rates) variance += (rate - mean) * (rate - mean);
+  if (rates.size() > 1) variance /= static_cast<double>(rates.size() - 1);
+  return {{"model_filename", options.program},
+          {"model_size", bytes},
+          {"cpu_info", CpuName()},
+          {"n_threads", options.threads},
+          {"n_prompt", test.prompt},
+          {"n_gen", test.generated},
+          {"n_depth", test.depth},
+          {"test", test.Name()},
+          {"avg_ts", mean},
+          {"stddev_ts", std::sqrt(variance)},
+          {"samples_ts", rates}};
+}
+
+}  // namespace
+
+absl::Status BenchLlm(const BenchOptions& options) {
+  ABSL_ASSIGN_OR_RETURN(const std::vector<LlmTest> tests, TestsOf(options));
+  KernelRegistry kernels;
+  ABSL_RETURN_IF_ERROR(AddEngine(options.engine, kernels));
+  ABSL_ASSIGN_OR_RETURN(const Program program,
+                        OpenProgramFile(options.program, {{}, options.data}));
+  std::error_code error;
+  const uint64_t bytes = std::filesystem::file_size(options.program, error);
+  std::unique_ptr<ThreadPool> threads;
+  if (options.threads > 1) threads = std::make_unique<ThreadPool>(options.threads);
+  llm::TextModelOptions model_options;
+  model_options.threads = threads.get();
+  ABSL_ASSIGN_OR_RETURN(const llm::TextModel model,
+                        llm::TextModel::Create(program, kernels, RuntimeBackends(), model_options));
+  // Values do not matter, so rows past the position may stay.
+  ABSL_ASSIGN_OR_RETURN(llm::Session session,
+                        llm::Session::Create(model, {.rewind = llm::Rewind::kMovePosition}));
+  Random random(options.seed);
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  if (!options.json) {
+    std::cout << "| model | size | threads | test | t/s |\n| --- | ---: | ---: | ---: | ---: |\n";
+  }
+  for (const LlmTest& test : tests) {
+    ABSL_RETURN_IF_ERROR(Run(test, session, random).status());  // warm-up
+    std::vector<double> seconds;
+    for (int64_t i = 0; i < options.repetitions; ++i) {
+      ABSL_ASSIGN_OR_RETURN(const double s, Run(test, session, random));
+      seconds.push_back(s);
+    }
+    rows.push_back(Row(options, test, error ? 0 : bytes, seconds));
+    if (options.json) continue;
+    const auto& row = rows.back();
+    std::cout << absl::StrFormat(
+                     "| %s | %.2f MiB | %d | %s | %.2f ± %.2f |",
+                     OneLine(std::filesystem::path(options.program).filename().string()),
+                     static_cast<double>(row["model_size"].get<uint64_t>()) / (1 << 20),
+                     options.threads, test.Name(), row["avg_ts"].get<double>(),
+                     row["stddev_ts"].get<double>())
+              << std::endl;
+  }
+  if (options.json) std::cout << rows.dump(2) << "\n";
+  return absl::OkStatus();
+}
+
+}  // namespace belay::tools

@@ -1,0 +1,18 @@
+// Files of --chat-template.
+#ifndef BELAY_TOOLS_BELAY_CHAT_TEMPLATE_FILES_H_
+#define BELAY_TOOLS_BELAY_CHAT_TEMPLATE_FILES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace belay::tools {
+
+// Returns the JSON that llm::ChatTemplate::FromJson reads. Errors of reading files, and of
+// llm::MergeChatTemplateFiles with the paths.
+absl::StatusOr<std::string> ReadChatTemplateFiles(const std::vector<std::string>& paths);
+
+}  // namespace belay::tools
+
+#endif  // BELAY_TOOLS_BELAY_CHAT_TEMPLATE_FILES_H_
