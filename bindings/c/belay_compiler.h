@@ -81,6 +81,11 @@ typedef struct belay_lower_options {
   const belay_cancellation* cancellation; /* NULL: none */
   belay_progress progress;                /* NULL: none */
   void* progress_context;
+  /* For language models (belay_llm.h). Paths of a tokenizer.json, and of a tokenizer_config.json, a
+   * chat template in Jinja, or both, which become part of the program; NULL: none. */
+  const char* tokenizer;
+  const char* const* chat_templates;
+  size_t num_chat_templates;
 } belay_lower_options;
 
 /* A lowered program and its reports. */

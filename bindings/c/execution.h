@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "bindings/c/belay.h"
 #include "bindings/c/handles.h"
+#include "runtime/executor/execute_options.h"
 
 namespace belay::c {
 
@@ -22,6 +23,9 @@ absl::StatusOr<std::unique_ptr<belay_method>> LoadMethod(const belay_program* pr
 // Sets all inputs; those of kind BELAY_KIND_NONE keep their value. kInvalidArgument: wrong number
 // of inputs, or an invalid value. Also errors of Method::SetInput.
 absl::Status SetInputs(belay_method& method, const belay_value* inputs, size_t num_inputs);
+
+// Converts the options (NULL: the defaults). kInvalidArgument, kUnimplemented: of Known.
+absl::StatusOr<ExecuteOptions> ExecuteOptionsOf(const belay_execute_options* given);
 
 // Executes within the options (NULL: the defaults). Errors of belay_method_execute.
 absl::Status Execute(belay_method* method, const belay_execute_options* given);

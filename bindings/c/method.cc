@@ -153,15 +153,20 @@ absl::StatusOr<std::unique_ptr<belay_method>> LoadMethod(const belay_program* pr
   return created;
 }
 
-absl::Status Execute(belay_method* method, const belay_execute_options* given) {
-  if (method == nullptr) return Missing("a method");
-  method->has_outputs = false;
+absl::StatusOr<ExecuteOptions> ExecuteOptionsOf(const belay_execute_options* given) {
   ABSL_ASSIGN_OR_RETURN(const belay_execute_options known, Known(given));
   ExecuteOptions options;
   if (known.timeout_ns != 0) options.deadline = DeadlineAfter(known.timeout_ns);
   if (known.cancellation != nullptr) options.cancel = &known.cancellation->cancelled;
   options.executed_instructions = known.limit_instructions;
   options.executed_work = known.limit_work;
+  return options;
+}
+
+absl::Status Execute(belay_method* method, const belay_execute_options* given) {
+  if (method == nullptr) return Missing("a method");
+  method->has_outputs = false;
+  ABSL_ASSIGN_OR_RETURN(const ExecuteOptions options, ExecuteOptionsOf(given));
   ABSL_RETURN_IF_ERROR(method->method->Execute(options));
   method->has_outputs = true;
   return absl::OkStatus();

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# package.sh OUT HEADER COMPILER_HEADER ARCHIVE FLAGS COMMAND CMAKE PKGCONFIG SHARED RUNTIME: the tarball. The same inputs give the same bytes.
+# package.sh OUT HEADER COMPILER_HEADER LLM_HEADER ARCHIVE FLAGS COMMAND CMAKE PKGCONFIG SHARED RUNTIME: the tarball. The same inputs give the same bytes.
 set -euo pipefail
-out=$1 header=$2 compiler_header=$3 archive=$4 flags=$(cat "$5") command=$6 cmake=$7 pkgconfig=$8 shared=$9 runtime=${10}
+out=$1 header=$2 compiler_header=$3 llm_header=$4 archive=$5 flags=$(cat "$6") command=$7 cmake=$8 pkgconfig=$9 shared=${10} runtime=${11}
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 install -D -m 644 "$header" "$root/include/belay.h"
 install -D -m 644 "$compiler_header" "$root/include/belay_compiler.h"
+install -D -m 644 "$llm_header" "$root/include/belay_llm.h"
 install -D -m 644 "$archive" "$root/lib/libbelay.a"
 install -D -m 644 "$shared" "$root/lib/libbelay.so.1"
 install -D -m 644 "$runtime" "$root/lib/libbelay_runtime.so.1"

@@ -101,6 +101,9 @@ absl::StatusOr<tools::LowerOptions> OptionsOf(const belay_archive* archives, siz
   }
   if (known.format != nullptr) options.format = known.format;
   if (known.quantize != nullptr) options.quantize = known.quantize;
+  if (known.tokenizer != nullptr) options.tokenizer = known.tokenizer;
+  ABSL_ASSIGN_OR_RETURN(options.chat_template,
+                        Strings(known.chat_templates, known.num_chat_templates, "chat_templates"));
   ABSL_ASSIGN_OR_RETURN(options.backends, Strings(known.backends, known.num_backends, "backends"));
   ABSL_ASSIGN_OR_RETURN(options.compile_specs,
                         Strings(known.compile_specs, known.num_compile_specs, "compile_specs"));
