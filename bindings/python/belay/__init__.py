@@ -12,14 +12,20 @@ from ._errors import Error
 from ._lowering import Verification, backends, compile, inspect, lower, verify
 from ._program import Program, State, load
 from ._report import Profile, Report
+from ._text_model import Chat, Generation, Session, TextModel, Token
 from ._version import __version__
 
 __all__ = [
+    "Chat",
     "Error",
+    "Generation",
     "Profile",
     "Program",
     "Report",
+    "Session",
     "State",
+    "TextModel",
+    "Token",
     "Verification",
     "__version__",
     "backends",

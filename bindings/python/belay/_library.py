@@ -1,11 +1,11 @@
-"""The shared library: structures and functions of belay.h and belay_compiler.h, through ctypes."""
+"""The shared library: structures and functions of belay.h, belay_compiler.h and belay_llm.h, through ctypes."""
 
 from __future__ import annotations
 
 import ctypes
 import json
 import os
-from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 
 from ._errors import Error
 
@@ -171,6 +171,9 @@ class LowerOptions(_Sized):
         ("cancellation", c_void_p),
         ("progress", ProgressFunction),
         ("progress_context", c_void_p),
+        ("tokenizer", c_char_p),
+        ("chat_templates", POINTER(c_char_p)),
+        ("num_chat_templates", c_size_t),
     ]
 
 
@@ -194,6 +197,85 @@ class ProfileOptions(_Sized):
     """belay_profile_options."""
 
     _fields_ = [("struct_size", c_size_t), ("method", c_char_p), ("runs", c_int32), ("num_threads", c_int32)]
+
+
+class ExecuteOptions(_Sized):
+    """belay_execute_options."""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("timeout_ns", c_uint64),
+        ("cancellation", c_void_p),
+        ("limit_instructions", c_uint64),
+        ("limit_work", c_uint64),
+    ]
+
+
+class TextModelOptions(_Sized):
+    """belay_text_model_options."""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("prefill", c_char_p),
+        ("decode", c_char_p),
+        ("context_length", c_int64),
+        ("num_threads", c_int32),
+        ("tokenizer", c_char_p),
+        ("tokenizer_size", c_size_t),
+        ("chat_template", c_char_p),
+        ("chat_template_size", c_size_t),
+    ]
+
+
+class ChatOptions(_Sized):
+    """belay_chat_options."""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("no_generation_prompt", c_int32),
+        ("tools", c_char_p),
+        ("variables", c_char_p),
+    ]
+
+
+class SessionOptions(_Sized):
+    """belay_session_options."""
+
+    _fields_ = [("struct_size", c_size_t), ("move_position", c_int32)]
+
+
+class GenerationOptions(_Sized):
+    """belay_generation_options."""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("max_tokens", c_int64),
+        ("no_end_tokens", c_int32),
+        ("stop_tokens", POINTER(c_int32)),
+        ("num_stop_tokens", c_size_t),
+        ("stop_strings", POINTER(c_char_p)),
+        ("num_stop_strings", c_size_t),
+        ("temperature", c_double),
+        ("top_k", c_int64),
+        ("top_p", c_double),
+        ("min_p", c_double),
+        ("repetition_penalty", c_double),
+        ("frequency_penalty", c_double),
+        ("presence_penalty", c_double),
+        ("seed", c_uint64),
+    ]
+
+
+class GeneratedToken(_Sized):
+    """belay_generated_token."""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("finish", c_int),
+        ("token", c_int32),
+        ("text", c_void_p),
+        ("text_size", c_size_t),
+    ]
 
 
 _ERROR = POINTER(c_void_p)
@@ -220,6 +302,27 @@ _FALLIBLE_OF_COMPILER = {
     "belay_verify": [POINTER(File), POINTER(File), POINTER(VerifyOptions), POINTER(c_int32), _HANDLE],
     "belay_inspect": [POINTER(File), _HANDLE],
     "belay_profile": [c_void_p, c_void_p, c_size_t, POINTER(ProfileOptions), _HANDLE],
+    "belay_text_model_create": [c_void_p, POINTER(TextModelOptions), _HANDLE],
+    "belay_text_model_encode": [c_void_p, c_char_p, c_size_t, c_int32, _HANDLE],
+    "belay_text_model_decode": [c_void_p, POINTER(c_int32), c_size_t, c_int32, _HANDLE],
+    "belay_text_model_end_tokens": [c_void_p, _HANDLE],
+    "belay_text_model_render": [c_void_p, c_char_p, POINTER(ChatOptions), _HANDLE],
+    "belay_session_create": [c_void_p, POINTER(SessionOptions), _HANDLE],
+    "belay_session_append": [c_void_p, POINTER(c_int32), c_size_t, POINTER(ExecuteOptions)],
+    "belay_session_append_messages": [
+        c_void_p,
+        c_char_p,
+        POINTER(ChatOptions),
+        POINTER(ExecuteOptions),
+        POINTER(c_size_t),
+    ],
+    "belay_session_logits": [c_void_p, POINTER(POINTER(c_float))],
+    "belay_session_cut": [c_void_p, c_size_t],
+    "belay_session_fork": [c_void_p, _HANDLE],
+    "belay_session_save": [c_void_p, _HANDLE],
+    "belay_session_restore": [c_void_p, c_void_p, c_size_t],
+    "belay_generation_create": [c_void_p, POINTER(GenerationOptions), _HANDLE],
+    "belay_generation_next": [c_void_p, POINTER(GeneratedToken)],
 }
 # Other functions: their result and parameters.
 _OTHERS = {
@@ -254,6 +357,15 @@ _OTHERS_OF_COMPILER = {
     "belay_lowered_report_json": (c_char_p, [c_void_p]),
     "belay_lowered_report_html": (c_char_p, [c_void_p]),
     "belay_backends": (c_char_p, []),
+    "belay_text_model_free": (None, [c_void_p]),
+    "belay_text_model_vocabulary": (c_int64, [c_void_p]),
+    "belay_text_model_context_length": (c_int64, [c_void_p]),
+    "belay_text_model_has_tokenizer": (c_int32, [c_void_p]),
+    "belay_text_model_has_chat_template": (c_int32, [c_void_p]),
+    "belay_session_free": (None, [c_void_p]),
+    "belay_session_num_tokens": (c_size_t, [c_void_p]),
+    "belay_session_tokens": (POINTER(c_int32), [c_void_p]),
+    "belay_generation_free": (None, [c_void_p]),
     "belay_command_line": (c_int, [c_int, POINTER(c_char_p)]),
 }
 

@@ -106,6 +106,8 @@ def lower(
     threads: int = 1,
     random_seed: int = 0,
     write_state_in_place: bool = False,
+    tokenizer: Optional[str] = None,
+    chat_template: Union[str, Sequence[str]] = (),
     fold_constants: bool = True,
     timeout: Optional[float] = None,
     limit_nodes: int = 0,
@@ -128,6 +130,8 @@ def lower(
       threads: of the returned program, as for `load`, and of the backends' preprocessing.
       random_seed: initial seed of the program's random numbers.
       write_state_in_place: updates buffers in place; a failed call leaves them partially written.
+      tokenizer: path of a tokenizer.json that becomes part of the program, for TextModel.
+      chat_template: path of a tokenizer_config.json or of a Jinja file, or both, which become part of the program.
       fold_constants: computes operators whose operands are constant.
       timeout: seconds.
       limit_nodes, limit_memory_bytes, limit_work: limits; 0: in proportion to the archive.
@@ -168,7 +172,10 @@ def lower(
         limit_memory_bytes=limit_memory_bytes,
         limit_work=limit_work,
         timeout_ns=_nanoseconds(timeout),
+        tokenizer=None if tokenizer is None else os.fsencode(tokenizer),
     )
+    chat_templates = [chat_template] if isinstance(chat_template, (str, os.PathLike)) else chat_template
+    options.chat_templates, options.num_chat_templates = strings(os.fspath(path) for path in chat_templates)
     options.backends, options.num_backends = strings(backends or [])
     options.compile_specs, options.num_compile_specs = strings(compile_specs)
     options.max_sizes, options.num_max_sizes = strings(sizes)

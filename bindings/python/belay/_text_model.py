@@ -1,0 +1,410 @@
+"""Language models: tokenizer, chat, sessions and generation."""
+
+from __future__ import annotations
+
+import array
+import ctypes
+import json
+import os
+import threading
+from ctypes import c_float, c_int32, c_size_t, c_void_p
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Union
+
+from ._errors import Error
+from ._library import (
+    ChatOptions,
+    ExecuteOptions,
+    GeneratedToken,
+    GenerationOptions,
+    Handle,
+    POINTER,
+    SessionOptions,
+    TextModelOptions,
+    byref,
+    call,
+    lib,
+    require_compiler,
+    strings,
+    take_bytes,
+)
+from ._program import Program, load
+
+_FINISH = {1: "max_tokens", 2: "stop_token", 3: "stop_string", 4: "context_full"}
+
+Messages = Sequence[Mapping[str, Any]]
+
+
+class Token(NamedTuple):
+    """A generated token: its id, and the text that became certain."""
+
+    id: int
+    text: str
+
+
+def _ids(content: bytes) -> List[int]:
+    return array.array("i", content).tolist()
+
+
+def _array(tokens: Sequence[int]) -> Any:
+    tokens = list(tokens)
+    for token in tokens:
+        if not -(2**31) <= token < 2**31:
+            raise Error("OUT_OF_RANGE", f"expected tokens of 32 bits, got {token}")
+    return (c_int32 * len(tokens))(*tokens)
+
+
+def _chat(
+    tools: Optional[Sequence[Mapping[str, Any]]], variables: Mapping[str, Any], add_generation_prompt: bool = True
+) -> ChatOptions:
+    return ChatOptions(
+        no_generation_prompt=int(not add_generation_prompt),
+        tools=None if tools is None else json.dumps(tools).encode(),
+        variables=json.dumps(variables).encode() if variables else None,
+    )
+
+
+def _execute(timeout: Optional[float]) -> ExecuteOptions:
+    return ExecuteOptions(timeout_ns=0 if timeout is None else max(1, int(timeout * 1e9)))
+
+
+class TextModel:
+    """A program of a language model, with its tokenizer and chat template.
+
+    docs/language-models.md describes such programs. A model may be used by several threads.
+    """
+
+    def __init__(
+        self,
+        program: Union[Program, str, os.PathLike, bytes],
+        *,
+        prefill: Optional[str] = None,
+        decode: Optional[str] = None,
+        context_length: int = 0,
+        threads: int = 1,
+        tokenizer: Union[str, os.PathLike, bytes, None] = None,
+        chat_template: Union[str, os.PathLike, bytes, None] = None,
+    ):
+        """Opens a model.
+
+        Args:
+          program: a program, or the path or bytes of a program file.
+          prefill, decode: names of the methods; None: "prefill" and "decode", or the only method.
+          context_length: positions of the cache; 0: that of the program, if known.
+          threads: number of threads that work on each call.
+          tokenizer: path or content of a tokenizer.json; None: that of the program, if it has one.
+          chat_template: path or content of a tokenizer_config.json; None: that of the program, if it has one.
+        Raises:
+          Error: NOT_FOUND: no such methods; INVALID_ARGUMENT: other signatures, tokenizer or template; UNIMPLEMENTED:
+            a tokenizer or template that is not supported, or only the runtime is installed; DATA_LOSS.
+          OSError: a file can't be read.
+        """
+        require_compiler("TextModel")
+        if not isinstance(program, Program):
+            program = load(program, threads=threads)
+        contents = [self._content(tokenizer), self._content(chat_template)]
+        options = TextModelOptions(
+            prefill=None if prefill is None else prefill.encode(),
+            decode=None if decode is None else decode.encode(),
+            context_length=context_length,
+            num_threads=threads,
+            tokenizer=contents[0],
+            tokenizer_size=len(contents[0] or b""),
+            chat_template=contents[1],
+            chat_template_size=len(contents[1] or b""),
+        )
+        handle = c_void_p()
+        call("belay_text_model_create", program._handle.value, byref(options), byref(handle))
+        self._handle = Handle(handle, lib.belay_text_model_free, program._handle)
+
+    @staticmethod
+    def _content(source: Union[str, os.PathLike, bytes, None]) -> Optional[bytes]:
+        if source is None or isinstance(source, bytes):
+            return source
+        with open(source, "rb") as file:
+            return file.read()
+
+    @property
+    def vocabulary(self) -> int:
+        """Number of logits."""
+        return lib.belay_text_model_vocabulary(self._handle.value)
+
+    @property
+    def context_length(self) -> int:
+        """Maximum number of tokens of a session; 0 if unknown."""
+        return lib.belay_text_model_context_length(self._handle.value)
+
+    @property
+    def has_tokenizer(self) -> bool:
+        return bool(lib.belay_text_model_has_tokenizer(self._handle.value))
+
+    @property
+    def has_chat_template(self) -> bool:
+        return bool(lib.belay_text_model_has_chat_template(self._handle.value))
+
+    @property
+    def end_tokens(self) -> List[int]:
+        """The tokens that end a text or a turn, at which generation stops."""
+        return _ids(self._bytes("belay_text_model_end_tokens"))
+
+    def _bytes(self, function: str, *arguments: Any) -> bytes:
+        handle = c_void_p()
+        call(function, self._handle.value, *arguments, byref(handle))
+        return take_bytes(handle)
+
+    def encode(self, text: str, special_tokens: bool = True) -> List[int]:
+        """Returns the tokens of a text, with special tokens such as that of the beginning.
+
+        Raises:
+          Error: FAILED_PRECONDITION: no tokenizer.
+        """
+        content = text.encode()
+        return _ids(self._bytes("belay_text_model_encode", content, len(content), int(special_tokens)))
+
+    def decode(self, tokens: Sequence[int], special_tokens: bool = False) -> str:
+        """Returns the text of tokens, without special tokens. Raises Error: FAILED_PRECONDITION: no tokenizer."""
+        ids = _array(tokens)
+        return self._bytes("belay_text_model_decode", ids, len(ids), int(special_tokens)).decode()
+
+    def render(
+        self,
+        messages: Messages,
+        *,
+        tools: Optional[Sequence[Mapping[str, Any]]] = None,
+        add_generation_prompt: bool = True,
+        **variables: Any,
+    ) -> str:
+        """Returns the text of messages, such as {"role": "user", "content": "Hi"}, by the model's chat template.
+
+        Args:
+          messages: dicts of JSON values.
+          tools: schemas of functions that the model may call.
+          add_generation_prompt: whether the text ends where the reply of the model begins.
+          variables: variables of the template, such as enable_thinking=False.
+        Raises:
+          Error: FAILED_PRECONDITION: no chat template; INVALID_ARGUMENT: an error that the template raises;
+            UNIMPLEMENTED: a part of the template; RESOURCE_EXHAUSTED: too many steps.
+        """
+        options = _chat(tools, variables, add_generation_prompt)
+        return self._bytes("belay_text_model_render", json.dumps(messages).encode(), byref(options)).decode()
+
+    def session(self, move_position: bool = False) -> "Session":
+        """Returns a session without tokens.
+
+        Args:
+          move_position: whether a cut only moves the position, in constant time. Correct if the cache is written by
+            position. Otherwise the next call evaluates the remaining tokens again.
+        """
+        options, handle = SessionOptions(move_position=int(move_position)), c_void_p()
+        call("belay_session_create", self._handle.value, byref(options), byref(handle))
+        return Session(self, handle)
+
+    def __repr__(self) -> str:
+        return f"<belay.TextModel: {self.vocabulary} tokens, context length {self.context_length or 'unknown'}>"
+
+
+class Session:
+    """A sequence of tokens and the model's cache after them. Create it with TextModel.session.
+
+    Used by one thread at a time; a second caller gets FAILED_PRECONDITION. The interpreter's lock is released during
+    evaluation.
+    """
+
+    def __init__(self, model: TextModel, handle: c_void_p):
+        self._model = model
+        self._handle = Handle(handle, lib.belay_session_free, model._handle)
+        self._lock = threading.Lock()
+
+    def _call(self, function: str, *arguments: Any) -> None:
+        if not self._lock.acquire(blocking=False):
+            raise Error("FAILED_PRECONDITION", "another thread uses the session: fork it")
+        try:
+            call(function, self._handle.value, *arguments)
+        finally:
+            self._lock.release()
+
+    @property
+    def tokens(self) -> List[int]:
+        """All tokens."""
+        count = lib.belay_session_num_tokens(self._handle.value)
+        return lib.belay_session_tokens(self._handle.value)[:count] if count else []
+
+    def __len__(self) -> int:
+        return lib.belay_session_num_tokens(self._handle.value)
+
+    def append(self, tokens: Union[str, Sequence[int]], timeout: Optional[float] = None) -> None:
+        """Evaluates tokens after the present ones; of a text, its tokens.
+
+        Special tokens are added to a text at the beginning of a session. After an error, the session is as before.
+
+        Raises:
+          Error: OUT_OF_RANGE: a token outside the vocabulary, more tokens than the context length; DEADLINE_EXCEEDED:
+            `timeout` seconds; FAILED_PRECONDITION: a text without a tokenizer.
+        """
+        if isinstance(tokens, str):
+            tokens = self._model.encode(tokens, special_tokens=len(self) == 0)
+        ids, options = _array(tokens), _execute(timeout)
+        self._call("belay_session_append", ids, len(ids), byref(options))
+
+    def append_messages(
+        self,
+        messages: Messages,
+        *,
+        tools: Optional[Sequence[Mapping[str, Any]]] = None,
+        timeout: Optional[float] = None,
+        **variables: Any,
+    ) -> int:
+        """Makes the tokens those of TextModel.render, and returns the number of evaluated tokens.
+
+        Evaluates the tokens after the longest common prefix; after an error of the evaluation, the session has the
+        tokens of that prefix.
+        """
+        chat, options, evaluated = _chat(tools, variables), _execute(timeout), c_size_t()
+        content = json.dumps(messages).encode()
+        self._call("belay_session_append_messages", content, byref(chat), byref(options), byref(evaluated))
+        return evaluated.value
+
+    def logits(self) -> List[float]:
+        """Returns the logits of the next token. Raises Error: FAILED_PRECONDITION: the session has no tokens."""
+        values = POINTER(c_float)()
+        self._call("belay_session_logits", byref(values))
+        return values[: self._model.vocabulary]
+
+    def generate(
+        self,
+        max_tokens: int = 128,
+        *,
+        temperature: float = 0,
+        top_k: int = 0,
+        top_p: float = 1,
+        min_p: float = 0,
+        repetition_penalty: float = 1,
+        frequency_penalty: float = 0,
+        presence_penalty: float = 0,
+        seed: int = 0,
+        stop: Union[str, Sequence[str]] = (),
+        stop_tokens: Sequence[int] = (),
+        end_tokens: bool = True,
+    ) -> "Generation":
+        """Returns an iterator of generated tokens. Each is added to the session when it is taken.
+
+        Args:
+          max_tokens: maximum number, at least 1.
+          temperature: 0: the most likely token.
+          top_k, top_p, min_p: restrict the tokens to draw from.
+          repetition_penalty, frequency_penalty, presence_penalty: lower the logits of tokens in the session.
+          seed: of drawing. The same seed gives the same tokens.
+          stop: strings that end the generation; they are not part of its text.
+          stop_tokens: tokens that end it, which are not added.
+          end_tokens: whether TextModel.end_tokens end it.
+        Raises:
+          Error: FAILED_PRECONDITION: the session has no tokens; INVALID_ARGUMENT: options.
+        """
+        if max_tokens < 1:
+            raise Error("INVALID_ARGUMENT", f"max_tokens: expected at least 1, got {max_tokens}")
+        ids = _array(stop_tokens)
+        options = GenerationOptions(
+            max_tokens=max_tokens,
+            no_end_tokens=int(not end_tokens),
+            stop_tokens=ctypes.cast(ids, POINTER(c_int32)) if len(ids) else None,
+            num_stop_tokens=len(ids),
+            temperature=temperature,
+            top_k=top_k,
+            top_p=top_p,
+            min_p=min_p,
+            repetition_penalty=repetition_penalty,
+            frequency_penalty=frequency_penalty,
+            presence_penalty=presence_penalty,
+            seed=seed,
+        )
+        options.stop_strings, options.num_stop_strings = strings([stop] if isinstance(stop, str) else stop)
+        handle = c_void_p()
+        self._call("belay_generation_create", byref(options), byref(handle))
+        return Generation(self, handle)
+
+    def cut(self, position: int) -> None:
+        """Removes the tokens from `position` on. Raises Error: OUT_OF_RANGE."""
+        if position < 0:
+            raise Error("OUT_OF_RANGE", f"expected a position in [0, {len(self)}], got {position}")
+        self._call("belay_session_cut", position)
+
+    def fork(self) -> "Session":
+        """Returns an independent session with the same tokens and cache."""
+        handle = c_void_p()
+        self._call("belay_session_fork", byref(handle))
+        return Session(self._model, handle)
+
+    def save(self) -> bytes:
+        """Returns tokens and cache, for `restore` with the same program file."""
+        handle = c_void_p()
+        self._call("belay_session_save", byref(handle))
+        return take_bytes(handle)
+
+    def restore(self, saved: bytes) -> None:
+        """Restores what `save` returned. Raises Error: DATA_LOSS: damaged; INVALID_ARGUMENT: of another model."""
+        self._call("belay_session_restore", ctypes.cast(saved, c_void_p), len(saved))
+
+    def chat(self, **options: Any) -> "Chat":
+        """Returns a conversation in this session. `options` are those of `generate`."""
+        return Chat(self, options)
+
+    def __repr__(self) -> str:
+        return f"<belay.Session: {len(self)} tokens>"
+
+
+class Generation:
+    """An iterator of Token.
+
+    Attributes:
+      text: the text so far; at the end, all of it.
+      finish: "max_tokens", "stop_token", "stop_string" or "context_full" at the end; None before.
+    """
+
+    def __init__(self, session: Session, handle: c_void_p):
+        self._session = session
+        self._handle = Handle(handle, lib.belay_generation_free, session._handle)
+        self.text = ""
+        self.finish: Optional[str] = None
+
+    def __iter__(self) -> Iterator[Token]:
+        return self
+
+    def __next__(self) -> Token:
+        """Raises Error: errors of evaluation, after which the call may be repeated."""
+        if self.finish is not None:
+            raise StopIteration
+        token = GeneratedToken()
+        if not self._session._lock.acquire(blocking=False):
+            raise Error("FAILED_PRECONDITION", "another thread uses the session: fork it")
+        try:
+            call("belay_generation_next", self._handle.value, byref(token))
+            text = ctypes.string_at(token.text, token.text_size).decode()
+        finally:
+            self._session._lock.release()
+        self.text += text
+        if token.finish != 0:
+            self.finish = _FINISH[token.finish]
+            raise StopIteration
+        return Token(token.token, text)
+
+
+class Chat:
+    """A conversation in a session. Create it with Session.chat.
+
+    Attributes:
+      messages: the messages so far; may be changed between calls.
+    """
+
+    def __init__(self, session: Session, options: Dict[str, Any]):
+        self._session = session
+        self._options = options
+        self.messages: List[Dict[str, Any]] = []
+
+    def send(self, content: str, role: str = "user") -> str:
+        """Adds a message, generates the reply, adds it and returns its text. After an error, nothing is added."""
+        messages = self.messages + [{"role": role, "content": content}]
+        self._session.append_messages(messages)
+        generation = self._session.generate(**self._options)
+        for _ in generation:
+            pass
+        self.messages = messages + [{"role": "assistant", "content": generation.text}]
+        return generation.text
