@@ -1,0 +1,79 @@
+// Loads a program file and calls its methods, in the fewest lines:
+//
+//   belay::Module module("model.belay");
+//   std::vector<float> x(64);
+//   ABSL_ASSIGN_OR_RETURN(const std::vector<belay::EValue> outputs,
+//                         module.forward({belay::TensorView::Contiguous(
+//                             belay::DType::kFloat32, {1, 64}, x.data())}));
+//   const belay::TensorView* y = outputs[0].get_if<belay::TensorView>();
+//
+// It has the standard kernels and all backends of //backends. Applications that choose kernels, have
+// several states, or must not allocate use Program and Method.
+#ifndef BELAY_BINDINGS_CPP_MODULE_H_
+#define BELAY_BINDINGS_CPP_MODULE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "runtime/core/evalue.h"
+#include "runtime/executor/execute_options.h"
+#include "runtime/program/program.h"
+
+namespace belay {
+
+struct ModuleOptions {
+  int threads = 1;                // that work on each call, 1 to 256. Results do not depend on it.
+  Program::Options program = {};  // access to the file, limits
+  std::vector<std::string> data_files = {};  // external tensors (.ptd) of ExecuTorch programs
+};
+
+// A program file of Belay or of ExecuTorch (.pte). Functions are named as those of ExecuTorch's
+// Module. The file is opened and each method is loaded at the first use. Methods share the buffers
+// that have the same name and type in all of them; if a buffer differs, each method has its own
+// state. Used by one thread at a time; one module per thread. Move-only.
+class Module {
+ public:
+  // Does not read the file.
+  explicit Module(std::string path, ModuleOptions options = {});
+  Module(Module&&) noexcept;
+  Module& operator=(Module&&) noexcept;
+  ~Module();
+
+  // Opens and validates the file, unless it is open.
+  //   kInvalidArgument  threads; the file violates a rule
+  //   other errors of pte::OpenAnyProgram
+  absl::Status load();
+  // Loads a method, unless it is loaded. Errors of load and of Method::Load.
+  absl::Status load_method(const std::string& name);
+  // Names of the methods. Errors of load.
+  absl::StatusOr<std::vector<std::string>> method_names();
+
+  // Sets the inputs, executes a method and returns its outputs. The memory of inputs must stay valid
+  // during the call, and is written if the program mutates them. Tensors of outputs are views, valid
+  // until the next call of the same method.
+  //   kInvalidArgument  the number of inputs; errors of Method::SetInput
+  //   errors of load_method and of Method::Execute
+  absl::StatusOr<std::vector<EValue>> execute(const std::string& name,
+                                              absl::Span<const EValue> inputs = {},
+                                              const ExecuteOptions& options = {});
+  // execute("forward", …).
+  absl::StatusOr<std::vector<EValue>> forward(absl::Span<const EValue> inputs = {},
+                                              const ExecuteOptions& options = {});
+
+  // Resets the state of all loaded methods to its initial content.
+  void reset_state();
+
+ private:
+  struct Loaded;
+  std::string path_;
+  ModuleOptions options_;
+  std::unique_ptr<Loaded> loaded_;
+};
+
+}  // namespace belay
+
+#endif  // BELAY_BINDINGS_CPP_MODULE_H_

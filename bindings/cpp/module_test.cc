@@ -1,0 +1,96 @@
+#include "bindings/cpp/module.h"
+
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/c/test_programs.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/dtype.h"
+#include "runtime/core/tensor_view.h"
+#include "runtime/core/test_in_directory.h"
+#include "runtime/core/testing.h"
+
+namespace belay {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TensorView Floats(std::vector<float>& values) {
+  return TensorView::Contiguous(DType::kFloat32, {static_cast<int64_t>(values.size())},
+                                values.data());
+}
+
+std::vector<float> Elements(const EValue& value) {
+  const TensorView* tensor = value.get_if<TensorView>();
+  if (tensor == nullptr) return {};
+  const float* data = tensor->as<const float>();
+  return {data, data + tensor->numel()};
+}
+
+class ModuleTest : public TestInDirectory {
+ protected:
+  void SetUp() override {
+    TestInDirectory::SetUp();
+    size_t size;
+    const void* bytes = TestProgramBytes(&size);
+    std::ofstream(Path("m.belay"), std::ios::binary)
+        .write(static_cast<const char*>(bytes), static_cast<std::streamsize>(size));
+    bytes = TestFileBytes(TEST_PTE_PROGRAM, &size);
+    std::ofstream(Path("m.pte"), std::ios::binary)
+        .write(static_cast<const char*>(bytes), static_cast<std::streamsize>(size));
+  }
+  std::vector<float> x_ = {1, 2}, y_ = {10, 20};
+};
+
+TEST_F(ModuleTest, ExecutesMethods) {
+  Module module(Path("m.belay"), {.threads = 2});
+  ASSERT_OK_AND_ASSIGN(const auto names, module.method_names());
+  EXPECT_THAT(names, Contains("add"));
+  ASSERT_OK_AND_ASSIGN(const auto outputs, module.execute("add", {Floats(x_), Floats(y_)}));
+  ASSERT_EQ(outputs.size(), 1u);
+  EXPECT_THAT(Elements(outputs[0]), ElementsAre(11, 22));
+}
+
+TEST_F(ModuleTest, ForwardExecutesTheMethodOfThatName) {
+  Module module(Path("m.pte"));
+  std::vector<float> x = {-1, 2, -3, 4, -5, 6};
+  ASSERT_OK_AND_ASSIGN(const auto outputs,
+                       module.forward({TensorView::Contiguous(DType::kFloat32, {2, 3}, x.data())}));
+  EXPECT_THAT(Elements(outputs[0]), ElementsAre(0, 2, 0, 4, 0, 6));
+  EXPECT_THAT(Module(Path("m.belay")).forward(),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("forward")));
+}
+
+TEST_F(ModuleTest, KeepsStateBetweenCalls) {
+  Module module(Path("m.belay"));  // The sum begins at {10, 20}.
+  ASSERT_OK(module.execute("count", {Floats(x_)}).status());
+  ASSERT_OK_AND_ASSIGN(const auto twice, module.execute("count", {Floats(x_)}));
+  EXPECT_THAT(Elements(twice[0]), ElementsAre(12, 24));
+  Module moved = std::move(module);
+  moved.reset_state();
+  ASSERT_OK_AND_ASSIGN(const auto once, moved.execute("count", {Floats(x_)}));
+  EXPECT_THAT(Elements(once[0]), ElementsAre(11, 22));
+}
+
+TEST_F(ModuleTest, ReportsErrors) {
+  Module missing(Path("none"));
+  EXPECT_THAT(missing.load(), StatusIs(absl::StatusCode::kNotFound));
+  Module threads(Path("m.belay"), {.threads = 0});
+  EXPECT_THAT(threads.load(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1 to 256")));
+  Module module(Path("m.belay"));
+  EXPECT_THAT(module.load_method("none"), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_THAT(module.execute("add", {Floats(x_)}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected 2 inputs, got 1")));
+  ExecuteOptions limited;
+  limited.executed_instructions = 100;
+  EXPECT_THAT(module.execute("forever", {Floats(x_ = {1})}, limited),
+              StatusIs(absl::StatusCode::kResourceExhausted));
+}
+
+}  // namespace
+}  // namespace belay
