@@ -225,6 +225,8 @@ constexpr std::string_view kChatTemplates[] = {
 {# c #}{% raw %}{{ }}{% endraw %}{{ strftime_now('%Y-%m-%d') ~ t[0:2] }}{% for i in range(9) %}{% if i is odd %}{% continue %}
 {% elif i > 5 %}{% break %}{% endif %}{{ loop.cycle('\u00e9', "b\x41") | title }}{% else %}{% endfor %}
 {{ [3, 1, 2] | sort(reverse=true) | join(', ') }}{{ 'a{}'.format(1) }}{{ missing | default('d', true) | indent(2) }})json"sv,
+    R"json({"chat_template": [{"name": "default", "template": "{{ bos_token }}"}], "bos_token": {"content": "<s>"},
+"model_max_length": 1000000000000000019884624838656, "x": [1.5e3, -1, true, null, "\u00e9\""]})json"sv,
     R"json([])json"
     "\0"
     R"json({% set n = namespace(s='ab', x=[1]) %}{% for i in range(40) %}{% set n.s = n.s + n.s %}{% set n.x = [n.x, n.x] %}{% endfor %}{{ n.x }})json"sv,

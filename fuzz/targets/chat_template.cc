@@ -1,4 +1,5 @@
-// Renders a chat template. Input: the messages as JSON, a zero byte, and the template.
+// Reads the input as a tokenizer_config.json or template. Then renders a template: the input is the
+// messages as JSON, a zero byte, and the template.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -14,6 +15,9 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace belay;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  fuzz::Require(fuzz::CheckTyped("merge",
+                                 llm::MergeChatTemplateFiles({bytes}, {.work = 1 << 20}).status(),
+                                 fuzz::kExecutionCodes));
   const size_t zero = bytes.find('\0');
   if (zero == std::string_view::npos || !IsUtf8(bytes.substr(zero + 1))) return 0;
   const nlohmann::json config = {

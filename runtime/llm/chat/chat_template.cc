@@ -98,6 +98,42 @@ absl::StatusOr<Value> ParseJson(std::string_view what, std::string_view json, ui
   return value;
 }
 
+// Parses a tokenizer_config.json. It may have integers beyond 64 bits, such as a model_max_length of
+// 10^30, which simdjson rejects: they are read as floats.
+absl::StatusOr<Value> ParseConfig(std::string_view json, const ChatTemplateLimits& limits,
+                                  TemplateWork& work) {
+  constexpr size_t kMaxDigits = 18;  // that any 64-bit integer may have
+  if (json.size() > limits.json_bytes) {
+    return ParseJson("tokenizer_config.json", json, limits.json_bytes, work);
+  }
+  std::string adapted;
+  bool in_string = false;
+  for (size_t i = 0; i < json.size();) {
+    const auto is_digit = [&](size_t at) {
+      return at < json.size() && json[at] >= '0' && json[at] <= '9';
+    };
+    if (!in_string && is_digit(i)) {
+      size_t end = i;
+      while (is_digit(end)) ++end;
+      adapted += json.substr(i, end - i);
+      const char before = i > 0 ? json[i - 1] : ' ', after = end < json.size() ? json[end] : ' ';
+      const bool is_integer = std::string_view(".eE+").find(before) == std::string_view::npos &&
+                              std::string_view(".eE").find(after) == std::string_view::npos;
+      if (is_integer && end - i > kMaxDigits) adapted += "e0";
+      i = end;
+      continue;
+    }
+    if (in_string && json[i] == '\\' && i + 1 < json.size()) {
+      adapted += json.substr(i, 2);
+      i += 2;
+      continue;
+    }
+    if (json[i] == '"') in_string = !in_string;
+    adapted += json[i++];
+  }
+  return ParseJson("tokenizer_config.json", adapted, 2 * limits.json_bytes, work);
+}
+
 // The text of a template in `chat_template`, or an empty string.
 absl::StatusOr<std::string> TemplateText(const TemplateMapping& config, TemplateWork& work) {
   ABSL_ASSIGN_OR_RETURN(const Value* value, Find(config, Value::Text("chat_template"), work));
@@ -160,8 +196,7 @@ absl::StatusOr<ChatTemplate> ChatTemplate::FromJson(std::string_view json,
   ChatTemplate result;
   result.limits_ = limits;
   TemplateWork work(limits.work);
-  ABSL_ASSIGN_OR_RETURN(const Value config,
-                        ParseJson("tokenizer_config.json", json, limits.json_bytes, work));
+  ABSL_ASSIGN_OR_RETURN(const Value config, ParseConfig(json, limits, work));
   if (config.mapping() == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("tokenizer_config.json: expected an object, got ", config.type_name()));
@@ -250,7 +285,7 @@ absl::StatusOr<std::string> MergeChatTemplateFiles(absl::Span<const std::string_
     absl::StatusOr<Value> config = absl::InvalidArgumentError("expected text in UTF-8");
     if (content.starts_with('{') && !content.starts_with("{{") && !content.starts_with("{%") &&
         !content.starts_with("{#")) {
-      config = ParseJson("tokenizer_config.json", content, limits.json_bytes, work);
+      config = ParseConfig(content, limits, work);
       if (!config.ok()) return config.status();
       if (std::exchange(has_config, true)) {
         return absl::InvalidArgumentError("expected one tokenizer_config.json, got several");

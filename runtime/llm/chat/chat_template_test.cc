@@ -240,6 +240,17 @@ TEST(ChatTemplateTest, ReadsTheConfiguration) {
   }
 }
 
+// As in files of transformers.
+TEST(ChatTemplateTest, ConfigurationsMayHaveIntegersBeyond64Bits) {
+  const std::string_view json = R"({"model_max_length": 1000000000000000019884624838656,
+      "chat_template": "a\\\"1000000000000000019884624838656", "x": [-12345678901234567890, 1.5e3,
+      0.12345678901234567890, 1234567890123456789e2]})";
+  ASSERT_OK_AND_ASSIGN(const ChatTemplate chat, ChatTemplate::FromJson(json));
+  EXPECT_EQ(*chat.Render("[]"), "a\\\"1000000000000000019884624838656");
+  ASSERT_OK_AND_ASSIGN(const std::string merged, MergeChatTemplateFiles({json}));
+  EXPECT_OK(ChatTemplate::FromJson(merged).status());
+}
+
 TEST(ChatTemplateTest, RejectsOtherMessagesAndVariables) {
   ASSERT_OK_AND_ASSIGN(const ChatTemplate chat, Parse("{{ messages }}{{ tools }}"));
   for (const std::string_view text : {"", "{}", "[1]", "[{]", "[{\"a\": \"\\ud800\"}]"}) {
