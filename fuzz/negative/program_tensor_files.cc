@@ -34,7 +34,7 @@ const ProgramEdit kEdits[] = {
     {"N3_size_min", "a size of -2^63", kInvalid, "tensor.sizes[0]: -9223372036854775808",
      BELAY_EDIT(TensorAt(method, v.total).set_sizes(0, INT64_MIN))},
     {"N3_arena_negative", "an arena of -64 bytes", absl::StatusCode::kResourceExhausted,
-     "'arena_bytes'", BELAY_EDIT(method.set_arena_bytes(static_cast<uint64_t>(-64)))},
+     "'reserved_bytes'", BELAY_EDIT(method.set_arena_bytes(static_cast<uint64_t>(-64)))},
     {"N3_constraint_negative", "an input of at least -1", kInvalid, "[-1,4] is not inside [0,4]",
      BELAY_EDIT(method.mutable_inputs(0)->mutable_constraints(0)->set_min(-1))},
     {"N4_dim_order_short", "fewer entries than dimensions", kInvalid,
