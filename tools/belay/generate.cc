@@ -19,6 +19,8 @@
 #include "absl/time/time.h"
 #include "backends/runtime_backends.h"
 #include "nlohmann/json.hpp"
+#include "runtime/core/annotate.h"
+#include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/thread_pool.h"
 #include "runtime/core/utf8.h"
