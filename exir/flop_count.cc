@@ -95,10 +95,8 @@ class FlopCounter {
 
 // The iterations of scan and map; 1 for other nodes.
 double RowsOf(const ExportedProgram& program, const Graph& graph, const Node& node) {
-  const std::optional<int> index = node.target->ArgumentIndex("rows");
-  if (!index.has_value() || static_cast<size_t>(*index) >= node.arguments.size()) return 1;
   std::optional<double> rows;
-  ForEachValue(node.arguments[static_cast<size_t>(*index)], [&](ValueId value) {
+  ForEachValue(node.argument("rows"), [&](ValueId value) {
     const TensorMeta* tensor = graph.value(value).tensor();
     if (rows.has_value() || tensor == nullptr || tensor->sizes.empty()) return;
     rows = static_cast<double>(tensor->sizes[0].Range(program.ranges).max);
@@ -129,26 +127,18 @@ double FlopsOf(const ExportedProgram& program) {
 }
 
 std::vector<double> RunsOfGraphs(const ExportedProgram& program) {
-  const auto for_each_subgraph = [&](const Graph& graph, const auto& fn) {
-    for (const NodeId id : graph.nodes()) {
-      for (const Argument& argument : graph.node(id).arguments) {
-        ForEachGraph(argument, [&](GraphId subgraph) { fn(graph.node(id), subgraph); });
-      }
-    }
-  };
   std::vector<double> runs(program.graphs.size(), 0);
-  std::vector<size_t> references(program.graphs.size(), 0);
-  for (const Graph& graph : program.graphs) {
-    for_each_subgraph(graph, [&](const Node&, GraphId g) { ++references[g.index()]; });
-  }
   runs[0] = 1;
-  std::vector<GraphId> order = {ExportedProgram::kTop};  // each follows all its users
-  for (size_t next = 0; next < order.size(); ++next) {
-    const Graph& graph = program.graphs[order[next]];
-    for_each_subgraph(graph, [&](const Node& node, GraphId g) {
-      runs[g.index()] += runs[order[next].index()] * RowsOf(program, graph, node);
-      if (--references[g.index()] == 0) order.push_back(g);
-    });
+  std::vector<GraphId> pending = {ExportedProgram::kTop};
+  for (size_t next = 0; next < pending.size(); ++next) {
+    const GraphId id = pending[next];
+    const Graph& graph = program.graphs[id];
+    for (const NodeId node : graph.nodes()) {
+      ForEachSubgraph(graph.node(node), [&](GraphId subgraph) {
+        runs[subgraph.index()] = runs[id.index()] * RowsOf(program, graph, graph.node(node));
+        pending.push_back(subgraph);
+      });
+    }
   }
   return runs;
 }

@@ -116,9 +116,8 @@ class Analysis {
     Agreement worst = Agreement::kSameBits;
     for (const NodeId node : graph.nodes()) {
       worst = std::max(worst, agreement_(graph, graph.node(node)));
-      for (const Argument& argument : graph.node(node).arguments) {
-        ForEachGraph(argument, [&](GraphId body) { worst = std::max(worst, OfBody(body)); });
-      }
+      ForEachSubgraph(graph.node(node),
+                      [&](GraphId body) { worst = std::max(worst, OfBody(body)); });
     }
     return worst;
   }

@@ -43,12 +43,10 @@ class Inliner {
       changed = changed || graph_changed;
       const Graph& graph = program_.graphs[id];
       for (NodeId node : graph.nodes()) {
-        for (const Argument& argument : graph.node(node).arguments) {
-          ForEachGraph(argument, [&](GraphId body) {
-            const auto region = autocast_of_.find(body);
-            pending.emplace_back(body, region == autocast_of_.end() ? Autocast() : region->second);
-          });
-        }
+        ForEachSubgraph(graph.node(node), [&](GraphId body) {
+          const auto region = autocast_of_.find(body);
+          pending.emplace_back(body, region == autocast_of_.end() ? Autocast() : region->second);
+        });
       }
     }
     if (inlined_) program_.EraseUnusedBodies();
@@ -81,9 +79,7 @@ class Inliner {
   // Control-flow subgraphs in a region belong to the region.
   void RecordSubgraphs(const Node& node, Autocast autocast) {
     if (!autocast.has_value()) return;
-    for (const Argument& argument : node.arguments) {
-      ForEachGraph(argument, [&](GraphId body) { autocast_of_[body] = autocast; });
-    }
+    ForEachSubgraph(node, [&](GraphId body) { autocast_of_[body] = autocast; });
   }
 
   // Replaces the call of a region by the nodes of its subgraph.

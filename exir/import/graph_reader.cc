@@ -78,9 +78,9 @@ absl::Status GraphReader::CheckDepth(JsonRef where, int depth) const {
 void GraphReader::ReportUnsupported(const Scope& scope, std::string_view what) {
   unsupported_.Add(scope.where, what, [&] {
     std::vector<RefusedNode> nodes;
-    if (scope.node_target == nullptr) return nodes;
-    nodes.push_back({"", scope.node_name, scope.node_target->name(),
-                     scope.node_provenance.ToString(), std::string(what)});
+    if (scope.node == nullptr) return nodes;
+    nodes.push_back({"", scope.node->name, scope.node->target->name(),
+                     scope.node->provenance.ToString(), std::string(what)});
     return nodes;
   });
 }
@@ -153,7 +153,6 @@ absl::Status GraphReader::ReadOutputs(Scope& scope, const ArchiveSignature* sign
   const JsonRef list = scope.fields[Scope::kOutputs];
   ABSL_RETURN_IF_ERROR(ForEachElement(list, [&](JsonRef output) -> absl::Status {
     scope.where = absl::StrCat("output ", outputs.size());
-    scope.node_target = nullptr;
     ABSL_ASSIGN_OR_RETURN(Argument argument, ReadArgument(output, scope, depth));
     if (signature != nullptr && outputs.size() < signature->outputs.size()) {
       const ArchiveSignature::Output& spec = signature->outputs[outputs.size()];
@@ -255,7 +254,6 @@ absl::Status GraphReader::ReadInput(JsonRef ref, size_t index, Scope& scope,
     name = scope.editor.UniqueName(absl::StrCat("arg_", index));
   }
   scope.where = absl::StrCat("input '", name, "'");
-  scope.node_target = nullptr;
 
   ValueType type;
   std::string problem;
@@ -303,6 +301,7 @@ absl::Status GraphReader::ReadNode(JsonRef ref, Scope& scope, int depth) {
   ABSL_RETURN_IF_ERROR(ReadNodeHead(ref, scope, *reading));
   absl::Status status = ReadNodeArguments(scope, *reading, depth);
   if (status.ok()) status = FinishNode(ref, scope, *reading);
+  scope.node = nullptr;
   if (!status.ok()) return Annotate(status, scope.where);
   return status;
 }
@@ -327,9 +326,7 @@ absl::Status GraphReader::ReadNodeHead(JsonRef ref, Scope& scope, NodeReading& r
   reading.outputs = JsonRef{s[kOutputs].value, &reading.outputs_path};
 
   scope.where = DescribeNode(node.name, target, node.provenance);
-  scope.node_target = node.target;
-  scope.node_name = node.name;
-  scope.node_provenance = node.provenance;
+  scope.node = &node;
   for (const Refused& refused : kRefused) {
     if (node.target->name() == refused.name) ReportUnsupported(scope, refused.why);
   }

@@ -62,10 +62,7 @@ struct GraphReader::Scope {
   std::vector<Result> results;                           // results of the current node
   absl::flat_hash_set<std::string_view> result_names;    // their names
   std::string where;                                     // current position, for messages
-  // The current node. The target is null for inputs and outputs.
-  const OpOverload* node_target = nullptr;
-  std::string node_name;
-  Provenance node_provenance;
+  const GraphEditor::NewNode* node = nullptr;  // the current one; null for inputs and outputs
 };
 
 }  // namespace belay::exir

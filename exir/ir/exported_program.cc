@@ -68,13 +68,11 @@ size_t ExportedProgram::EraseUnusedBodies() {
     pending.pop_back();
     const Graph& graph = graphs[id];
     for (NodeId node : graph.nodes()) {
-      for (const Argument& argument : graph.node(node).arguments) {
-        ForEachGraph(argument, [&](GraphId body) {
-          if (body.index() >= used.size() || used[body.index()]) return;
-          used[body.index()] = true;
-          pending.push_back(body);
-        });
-      }
+      ForEachSubgraph(graph.node(node), [&](GraphId body) {
+        if (body.index() >= used.size() || used[body.index()]) return;
+        used[body.index()] = true;
+        pending.push_back(body);
+      });
     }
   }
   std::vector<GraphId> new_ids(graphs.size());

@@ -54,6 +54,16 @@ std::vector<ValueId> Node::results() const {
   return results;
 }
 
+void ForEachSubgraph(const Node& node, const std::function<void(GraphId)>& fn) {
+  for (const Argument& argument : node.arguments) ForEachGraph(argument, fn);
+}
+
+bool HasSubgraphs(const Node& node) {
+  bool has = false;
+  ForEachSubgraph(node, [&](GraphId) { has = true; });
+  return has;
+}
+
 Graph::Graph() = default;
 Graph::Graph(const Graph& other) = default;
 Graph::Graph(Graph&& other) noexcept = default;

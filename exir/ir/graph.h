@@ -6,6 +6,7 @@
 #ifndef BELAY_EXIR_IR_GRAPH_H_
 #define BELAY_EXIR_IR_GRAPH_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -123,6 +124,10 @@ struct Node {
   // external contracts.
   std::vector<ValueId> results() const;
 };
+
+// Calls `fn` for each subgraph that an argument of the node refers to, in order.
+void ForEachSubgraph(const Node& node, const std::function<void(GraphId)>& fn);
+bool HasSubgraphs(const Node& node);
 
 // --- Graph ---
 

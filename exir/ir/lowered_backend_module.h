@@ -50,8 +50,7 @@ struct NamedDataOutput {
   bool empty() const { return program_data.empty() && external_data.empty(); }
 };
 
-// Cost of one call of a delegate, for reports; never serialized. Zero if the backend does not report
-// it.
+// Cost of one call of a delegate, for reports; never serialized. Zero if the backend reports none.
 struct DelegateCost {
   // Calls of kernels that are not the backend's own, of one operator. They often take most of the
   // time.
@@ -62,7 +61,7 @@ struct DelegateCost {
   };
   uint64_t memory_bytes = 0;  // working memory, at the largest sizes
   size_t kernel_calls = 0;
-  std::vector<GenericKernel> generic = {};  // sorted by bytes, the most first, then by op
+  std::vector<GenericKernel> generic = {};  // one per operator
 };
 
 struct LoweredBackendModule {

@@ -25,25 +25,17 @@ const std::vector<OperandRule>& OperandRules() {
   return rules;
 }
 
-const Argument* ArgumentOf(const Node& node, std::string_view name) {
-  const std::optional<size_t> index = node.target->ArgumentIndex(name);
-  return index.has_value() && *index < node.arguments.size() ? &node.arguments[*index] : nullptr;
-}
-
 }  // namespace
 
 std::vector<SubgraphOperand> SubgraphOperands(const Node& node) {
   std::vector<SubgraphOperand> operands;
   for (const OperandRule& rule : OperandRules()) {
     if (node.target->text_name() != rule.op) continue;
-    const Argument* given = ArgumentOf(node, rule.list);
-    const Argument::List* list = given == nullptr ? nullptr : given->get_if<Argument::List>();
+    const Argument::List* list = node.argument(rule.list).get_if<Argument::List>();
     if (list == nullptr) break;
     size_t first = 0;
     for (const std::string_view name : rule.before) {
-      const Argument* argument = ArgumentOf(node, name);
-      const Argument::List* earlier =
-          argument == nullptr ? nullptr : argument->get_if<Argument::List>();
+      const Argument::List* earlier = node.argument(name).get_if<Argument::List>();
       if (earlier == nullptr) return {};
       first += earlier->size();
     }
@@ -53,8 +45,7 @@ std::vector<SubgraphOperand> SubgraphOperands(const Node& node) {
       SubgraphOperand operand{
           static_cast<size_t>(*node.target->ArgumentIndex(rule.list)), i, *value, {}};
       for (const std::string_view name : rule.subgraphs) {
-        const Argument* argument = ArgumentOf(node, name);
-        const GraphId* graph = argument == nullptr ? nullptr : argument->get_if<GraphId>();
+        const GraphId* graph = node.argument(name).get_if<GraphId>();
         if (graph == nullptr) return {};
         operand.inputs.emplace_back(*graph, first + i);
       }
@@ -66,15 +57,8 @@ std::vector<SubgraphOperand> SubgraphOperands(const Node& node) {
 
 ConstantSubgraphInputs FindConstantSubgraphInputs(const ExportedProgram& program) {
   ConstantSubgraphInputs constants(program.graphs.size());
-  std::vector<size_t> references(program.graphs.size(), 0);
-  for (uint32_t g = 0; g < program.graphs.size(); ++g) {
-    const Graph& graph = program.graphs[GraphId(g)];
-    if (g > 0) constants[g].resize(graph.inputs().size());
-    for (const NodeId node : graph.nodes()) {
-      for (const Argument& argument : graph.node(node).arguments) {
-        ForEachGraph(argument, [&](GraphId subgraph) { ++references[subgraph.index()]; });
-      }
-    }
+  for (uint32_t g = 1; g < program.graphs.size(); ++g) {
+    constants[g].resize(program.graphs[GraphId(g)].inputs().size());
   }
   if (program.graphs.size() < 2) return constants;
   const absl::btree_set<std::string_view> written = MutatedState(program.signature);
@@ -85,28 +69,21 @@ ConstantSubgraphInputs FindConstantSubgraphInputs(const ExportedProgram& program
     absl::flat_hash_map<ValueId, size_t> known;
     for (size_t i = 0; i < graph.inputs().size(); ++i) {
       if (id != ExportedProgram::kTop) {
-        if (constants[id.index()][i].has_value()) {
-          known[graph.inputs()[i]] = *constants[id.index()][i];
-        }
+        const std::optional<size_t>& constant = constants[id.index()][i];
+        if (constant.has_value()) known[graph.inputs()[i]] = *constant;
         continue;
       }
       const InputSpec& spec = program.signature.inputs[i];
       if (NamesTensor(spec.kind) && !written.contains(spec.target)) known[graph.inputs()[i]] = i;
     }
     for (const NodeId node : graph.nodes()) {
-      for (const Argument& argument : graph.node(node).arguments) {
-        ForEachGraph(argument, [&](GraphId subgraph) {
-          if (references[subgraph.index()] == 1) pending.push_back(subgraph);
-        });
-      }
+      ForEachSubgraph(graph.node(node), [&](GraphId subgraph) { pending.push_back(subgraph); });
       for (const SubgraphOperand& operand : SubgraphOperands(graph.node(node))) {
         const auto constant = known.find(operand.value);
         if (constant == known.end()) continue;
         for (const auto& [subgraph, input] : operand.inputs) {
           std::vector<std::optional<size_t>>& row = constants[subgraph.index()];
-          if (references[subgraph.index()] == 1 && input < row.size()) {
-            row[input] = constant->second;
-          }
+          if (input < row.size()) row[input] = constant->second;
         }
       }
     }

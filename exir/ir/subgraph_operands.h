@@ -26,13 +26,13 @@ std::vector<SubgraphOperand> SubgraphOperands(const Node& node);
 
 // By graph and position of its input: the position of the top graph's input that is the same
 // parameter, buffer or tensor constant in every call; nullopt for all others. Tensors that the
-// program writes to are not constant. Neither are inputs of a subgraph that several nodes refer to.
-// The row of the top graph is empty. O(program).
+// program writes to are not constant. The row of the top graph is empty. Precondition: the program
+// verifies. O(program).
 using ConstantSubgraphInputs = std::vector<std::vector<std::optional<size_t>>>;
 ConstantSubgraphInputs FindConstantSubgraphInputs(const ExportedProgram& program);
 
-// Returns a program whose top graph is a copy of subgraph `graph`, with the same ids. The inputs for
-// which `constants` (its row of FindConstantSubgraphInputs) has a position are constants, all others
+// Returns a program whose top graph is a copy of subgraph `graph`, with the same ids. Inputs that
+// have a position in `constants`, its row of FindConstantSubgraphInputs, are constants; all others
 // are user inputs. For queries of partitioners: subgraphs and modules are not copied. O(graph).
 ExportedProgram SubgraphAsProgram(const ExportedProgram& program, GraphId graph,
                                   const std::vector<std::optional<size_t>>& constants);

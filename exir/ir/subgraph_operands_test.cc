@@ -85,13 +85,6 @@ TEST(ConstantSubgraphInputsTest, FindsConstantsAndNotState) {
                           ElementsAre(kNone, std::optional<size_t>(0), kNone)));
 }
 
-TEST(ConstantSubgraphInputsTest, ExcludesSubgraphsWithSeveralUsers) {
-  const ExportedProgram program =
-      Calling("%c: f32[2] = higher_order.cond(%p, graph#1, graph#1, [%w])", Inputs(1), Inputs(1));
-  EXPECT_THAT(FindConstantSubgraphInputs(program),
-              ElementsAre(IsEmpty(), ElementsAre(kNone), ElementsAre(kNone)));
-}
-
 TEST(ConstantSubgraphInputsTest, FollowsNestedSubgraphs) {
   const ExportedProgram program = ParseOrDie(R"(program edge {
     constants { state "w": f32[2] }

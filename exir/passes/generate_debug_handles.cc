@@ -30,9 +30,7 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
     GraphEditor editor(program.graphs[current]);
     const Graph& graph = editor.graph();
     for (NodeId id : graph.NodeList()) {
-      for (const Argument& argument : graph.node(id).arguments) {
-        ForEachGraph(argument, [&](GraphId body) { pending.push_back(body); });
-      }
+      ForEachSubgraph(graph.node(id), [&](GraphId body) { pending.push_back(body); });
       const Node& node = graph.node(id);
       if (node.debug_handle != 0) continue;
       int64_t handle = next;

@@ -149,16 +149,14 @@ class Propagation {
     return false;
   }
 
+  // Returns whether a node with subgraphs uses a result.
   bool FeedsSubgraphs(NodeId id) const {
-    bool feeds = false;
-    for (ValueId value : graph_.node(id).results()) {
-      for (NodeId user : graph_.value(value).users) {
-        for (const Argument& argument : graph_.node(user).arguments) {
-          ForEachGraph(argument, [&](GraphId) { feeds = true; });
-        }
-      }
-    }
-    return feeds;
+    const std::vector<ValueId> results = graph_.node(id).results();
+    return std::any_of(results.begin(), results.end(), [&](ValueId value) {
+      const std::vector<NodeId>& users = graph_.value(value).users;
+      return std::any_of(users.begin(), users.end(),
+                         [&](NodeId user) { return HasSubgraphs(graph_.node(user)); });
+    });
   }
 
   // Returns the bytes freed if the node is erased, as far as kMaxFreedNodes nodes show.

@@ -158,11 +158,7 @@ class CpuPartitioner final : public exir::Partitioner {
 
 std::string CpuRejection(const exir::Graph& graph, exir::NodeId id) {
   const exir::Node& node = graph.node(id);
-  bool has_subgraphs = false;
-  for (const exir::Argument& argument : node.arguments) {
-    exir::ForEachGraph(argument, [&](exir::GraphId) { has_subgraphs = true; });
-  }
-  if (has_subgraphs) {
+  if (exir::HasSubgraphs(node)) {
     return absl::StrCat(node.target->name(),
                         " runs in the program; the nodes of its subgraphs are delegated");
   }

@@ -106,9 +106,7 @@ void CollectSubgraphs(const ExportedProgram& program, const Node& node,
                       std::vector<GraphId>& bodies) {
   size_t next = bodies.size();
   const auto add = [&](const Node& user) {
-    for (const Argument& argument : user.arguments) {
-      ForEachGraph(argument, [&](GraphId body) { bodies.push_back(body); });
-    }
+    ForEachSubgraph(user, [&](GraphId body) { bodies.push_back(body); });
   };
   add(node);
   for (; next < bodies.size(); ++next) {

@@ -41,9 +41,7 @@ StatefulCalls FindStatefulCalls(const ExportedProgram& program) {
   for (size_t v = 0; v < visits.size(); ++v) {
     const Graph& graph = program.graphs[visits[v].graph];
     for (NodeId node : graph.nodes()) {
-      for (const Argument& argument : graph.node(node).arguments) {
-        ForEachGraph(argument, [&](GraphId body) { visits.push_back({body, v, node}); });
-      }
+      ForEachSubgraph(graph.node(node), [&](GraphId body) { visits.push_back({body, v, node}); });
     }
   }
   std::vector<absl::flat_hash_map<NodeId, absl::btree_set<ModuleId>>> in_bodies(visits.size());

@@ -209,9 +209,7 @@ absl::StatusOr<MethodPlan> PlanPartitions(const ExportedProgram& program,
     const size_t first_body = pending.size();
     for (NodeId node : graph.nodes()) {
       if (graph_plan.partition_of[node.index()] >= 0) continue;
-      for (const Argument& argument : graph.node(node).arguments) {
-        ForEachGraph(argument, [&](GraphId body) { pending.push_back(body); });
-      }
+      ForEachSubgraph(graph.node(node), [&](GraphId body) { pending.push_back(body); });
     }
     std::reverse(pending.begin() + static_cast<ptrdiff_t>(first_body), pending.end());
     plan.graphs.push_back(std::move(graph_plan));
