@@ -135,9 +135,6 @@ void AddCost(const DelegateCost& cost, DelegateCost& sum) {
       same->bytes += kernel.bytes;
     }
   }
-  absl::c_sort(sum.generic, [](const auto& a, const auto& b) {
-    return std::tie(b.bytes, a.op) < std::tie(a.bytes, b.op);
-  });
 }
 
 bool IsDelegateCall(const Node& node, const OpRegistry& ops) {
@@ -208,7 +205,12 @@ void ReportDelegation(const std::string& method, const ExportedProgram& program,
     }
   }
   left.constant_bytes = ConstantBytes(program);
-  for (DelegationReport& b : backends) report.delegation.push_back(std::move(b));
+  for (DelegationReport& b : backends) {
+    absl::c_sort(b.cost.generic, [](const auto& x, const auto& y) {
+      return std::tie(y.bytes, x.op) < std::tie(x.bytes, y.op);
+    });
+    report.delegation.push_back(std::move(b));
+  }
   report.delegation.push_back(std::move(left));
 }
 

@@ -46,7 +46,8 @@ struct DelegationReport {
   size_t nodes = 0;  // operator nodes; for backend_id "" those left over
   double flops = 0;  // of those nodes (exir/flop_count.h)
   uint64_t constant_bytes = 0;
-  // Of all its delegates: their cost per call, where the backend says. Working memory is the sum.
+  // Sum of the costs of one call of each of its delegates. Generic kernels with the most bytes are
+  // first; those with equal bytes are sorted by operator.
   DelegateCost cost = {};
 };
 // Diagnostics of a backend about one delegate (PreprocessResult::delegate_info), split into lines.

@@ -6,8 +6,8 @@
 
 namespace belay::cpu {
 
-// Returns the memory and the instructions of the compiled program of a delegate, which has one
-// method. Generic are the kernel calls of operators that are not belay_cpu.*. O(instructions).
+// Returns the cost of the compiled program of a delegate, which has one method. A kernel call is
+// generic if its operator is not belay_cpu.*. O(instructions).
 exir::DelegateCost CostOf(const schema::Program& program);
 
 }  // namespace belay::cpu
