@@ -13,10 +13,24 @@
 namespace belay::exir {
 namespace {
 
+using Tags = absl::flat_hash_map<NodeId, const std::string*>;  // of the nodes of a graph
+
+// Returns the smallest tag of the value's users; null if none has a tag.
+const std::string* SmallestTag(const Graph& graph, ValueId value, const Tags& tags) {
+  const std::string* smallest = nullptr;
+  for (NodeId user : graph.value(value).users) {
+    const auto it = tags.find(user);
+    if (it != tags.end() && (smallest == nullptr || *it->second < *smallest)) {
+      smallest = it->second;
+    }
+  }
+  return smallest;
+}
+
 void TagInputs(const ExportedProgram& program, bool mutated, PartitionResult& result) {
   const absl::btree_set<std::string_view> targets = MutatedState(program.signature);
   const Graph& graph = program.top();
-  absl::flat_hash_map<NodeId, const std::string*> tags;
+  Tags tags;
   for (const PartitionResult::NodeTag& tagged : result.nodes) {
     if (tagged.graph == ExportedProgram::kTop) tags[tagged.node] = &tagged.tag;
   }
@@ -30,14 +44,8 @@ void TagInputs(const ExportedProgram& program, bool mutated, PartitionResult& re
     if (!NamesTensor(spec.kind) || targets.contains(spec.target) != mutated) continue;
     if (mutated && spec.kind != InputKind::kBuffer) continue;
     if (done.contains(input)) continue;
-    const std::string* smallest = nullptr;
-    for (NodeId user : graph.value(input).users) {
-      const auto it = tags.find(user);
-      if (it != tags.end() && (smallest == nullptr || *it->second < *smallest)) {
-        smallest = it->second;
-      }
-    }
-    if (smallest != nullptr) result.inputs.push_back({input, *smallest});
+    const std::string* tag = SmallestTag(graph, input, tags);
+    if (tag != nullptr) result.inputs.push_back({input, *tag});
   }
 }
 
@@ -49,7 +57,7 @@ void TagConstantData(const ExportedProgram& program, PartitionResult& result) {
 
 void TagSubgraphConstants(const ExportedProgram& program, PartitionResult& result) {
   const ConstantSubgraphInputs constants = FindConstantSubgraphInputs(program);
-  std::vector<absl::flat_hash_map<NodeId, const std::string*>> tags(program.graphs.size());
+  std::vector<Tags> tags(program.graphs.size());
   for (const PartitionResult::NodeTag& tagged : result.nodes) {
     tags[tagged.graph.index()][tagged.node] = &tagged.tag;
   }
@@ -62,14 +70,8 @@ void TagSubgraphConstants(const ExportedProgram& program, PartitionResult& resul
     for (size_t i = 0; i < graph.inputs().size(); ++i) {
       const ValueId input = graph.inputs()[i];
       if (!constants[g][i].has_value() || done.contains({GraphId(g), input})) continue;
-      const std::string* smallest = nullptr;
-      for (NodeId user : graph.value(input).users) {
-        const auto it = tags[g].find(user);
-        if (it != tags[g].end() && (smallest == nullptr || *it->second < *smallest)) {
-          smallest = it->second;
-        }
-      }
-      if (smallest != nullptr) result.inputs.push_back({input, *smallest, GraphId(g)});
+      const std::string* tag = SmallestTag(graph, input, tags[g]);
+      if (tag != nullptr) result.inputs.push_back({input, *tag, GraphId(g)});
     }
   }
 }
