@@ -191,13 +191,14 @@ std::optional<std::vector<double>> ConstantView::Elements() const {
 }
 
 bool ConstantView::IsFinite() const {
-  const absl::StatusOr<exir::Storage> dense = tensor->Dense();
-  if (!dense.ok()) return false;
   // An exponent of ones is that of infinities and NaN.
-  const auto all = [&](auto word, auto exponent) {
-    using Word = decltype(word);
+  const auto all_below = [&](auto exponent) {
+    const absl::StatusOr<exir::Storage> dense = tensor->Dense();
+    if (!dense.ok()) return false;
+    using Word = decltype(exponent);
     Word found = 0;
     for (size_t i = 0; i + sizeof(Word) <= dense->bytes.size(); i += sizeof(Word)) {
+      Word word;
       std::memcpy(&word, dense->bytes.data() + i, sizeof(Word));
       found |= static_cast<Word>((word & exponent) == exponent);
     }
@@ -205,13 +206,13 @@ bool ConstantView::IsFinite() const {
   };
   switch (tensor->dtype()) {
     case DType::kFloat64:
-      return all(uint64_t(), uint64_t{0x7FF0000000000000});
+      return all_below(uint64_t{0x7FF0000000000000});
     case DType::kFloat32:
-      return all(uint32_t(), uint32_t{0x7F800000});
+      return all_below(uint32_t{0x7F800000});
     case DType::kBFloat16:
-      return all(uint16_t(), uint16_t{0x7F80});
+      return all_below(uint16_t{0x7F80});
     case DType::kFloat16:
-      return all(uint16_t(), uint16_t{0x7C00});
+      return all_below(uint16_t{0x7C00});
     default:
       return true;
   }

@@ -27,8 +27,8 @@ class XnnpackBackend final : public exir::Backend {
 };
 
 // Groups the nodes that CheckSupported accepts into few large partitions, in the program and in its
-// control flow subgraphs. Partitions that only move elements are dropped. Partition() returns the errors of
-// TargetOf.
+// control flow subgraphs. Partitions that only move elements are dropped. Partition() returns the
+// errors of TargetOf.
 std::unique_ptr<exir::Partitioner> CreateXnnpackPartitioner(
     std::vector<exir::CompileSpec> compile_specs);
 

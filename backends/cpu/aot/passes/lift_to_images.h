@@ -13,8 +13,8 @@ namespace belay::cpu {
 // The squeezing sinks through operators that keep positions (pointwise operators, batch and group
 // norm, concatenation, slices, splits, zero padding, average pools, means over l), so that
 // consecutive convolutions need no reshaping between them, and an unsqueeze of a squeeze is its
-// operand. Transpositions [n, c, l] <-> [n, l, c] become permutations of the images. Top graph only;
-// layouts stay as declared.
+// operand. Transpositions [n, c, l] <-> [n, l, c] become permutations of the images. Top graph
+// only; layouts stay as declared.
 exir::Pass LiftToImages();
 
 }  // namespace belay::cpu

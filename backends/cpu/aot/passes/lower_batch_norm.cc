@@ -94,10 +94,7 @@ class BatchNormLowering : NodeLowering {
         !user.has_value() || !graph_.node(*user).target->has_trait(exir::kPointwise)) {
       return false;
     }
-    for (size_t k = 1; k < node.outputs.size(); ++k) {
-      const ValueId other = node.outputs[k].values[0];
-      if (!graph_.value(other).users.empty() || graph_.IsOutput(other)) return false;
-    }
+    if (!UsesOnlyFirstResult(id)) return false;
     const std::optional<int64_t> channels = meta->sizes[1].AsInt();
     if (!channels.has_value()) return false;
     const std::optional<Terms> terms = TermsOf(node, static_cast<size_t>(*channels));

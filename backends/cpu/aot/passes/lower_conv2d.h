@@ -14,8 +14,8 @@ namespace belay::cpu {
 //
 // bfloat16_conv2d requires a supported number of channels (backends/cpu/bfloat16_calls.h) and a
 // constant bias; WidenProducts handles the rest. Zero padding around the input becomes the
-// operator's padding. Unused constants are erased. Layouts stay as declared;
-// AssignLayouts adapts them.
+// operator's padding. Unused constants are erased. Layouts stay as declared; AssignLayouts adapts
+// them.
 //
 // With `winograd`, float32 convolutions with 3x3 filters, stride 1 and dilation 1 become
 // belay_cpu::winograd_conv2d. Sizes must be known, and the expected cost, with transforms and the
@@ -25,8 +25,8 @@ namespace belay::cpu {
 // (backends/cpu/convolution_calls.h), packed by groups and phases.
 //
 // Not lowered: other dtypes, weights that are empty, not finite or not constant, scalars above 2^24
-// (256 if transposed), and one spatial dimension. Top graph only. `diagnostics` may
-// be null; else it must outlive the pass.
+// (256 if transposed), and one spatial dimension. Top graph only. `diagnostics` may be null; else
+// it must outlive the pass.
 exir::Pass LowerConv2d(PassDiagnostics* diagnostics = nullptr, bool winograd = false);
 
 }  // namespace belay::cpu

@@ -39,12 +39,9 @@ class InstanceNormLowering : NodeLowering {
     const TensorMeta* meta = input == nullptr ? nullptr : graph_.value(*input).tensor();
     const bool* training = node.argument("training").get_if<bool>();
     if (meta == nullptr || meta->dtype != DType::kFloat32 || meta->rank() < 3 ||
-        !(meta->sizes[0] == SymInt(1)) || training == nullptr || !*training) {
+        !(meta->sizes[0] == SymInt(1)) || training == nullptr || !*training ||
+        !UsesOnlyFirstResult(id)) {
       return false;
-    }
-    for (size_t k = 1; k < node.outputs.size(); ++k) {
-      const ValueId saved = node.outputs[k].values[0];
-      if (!graph_.value(saved).users.empty() || graph_.IsOutput(saved)) return false;
     }
     const std::optional<int64_t> channels = meta->sizes[1].AsInt();
     CheckedInt pixels = 1;
@@ -56,11 +53,12 @@ class InstanceNormLowering : NodeLowering {
     if (!channels.has_value() || *channels == 0 || !pixels.ok() || pixels.value() == 0) {
       return false;
     }
-    for (size_t k = 1; k < node.outputs.size(); ++k) {
-      TensorMeta saved = graph_.MetaOf(node.outputs[k].values[0]);
-      saved = TensorMeta::Contiguous(saved.dtype, {SymInt(1), SymInt(*channels)});
+    const std::vector<ValueId> results = node.results();
+    for (size_t k = 1; k < results.size(); ++k) {
+      TensorMeta saved =
+          TensorMeta::Contiguous(graph_.MetaOf(results[k]).dtype, {SymInt(1), SymInt(*channels)});
       saved.device = meta->device;
-      editor_.SetType(node.outputs[k].values[0], std::move(saved));
+      editor_.SetType(results[k], std::move(saved));
     }
     std::vector<Argument> arguments = {
         Argument(*input),    node.argument("weight"),  node.argument("bias"), Argument(int64_t{1}),

@@ -5,14 +5,14 @@
 
 namespace belay::cpu {
 
-// Instance norms, which decompose to batch norms of one sample with its own statistics, become group
-// norms with a group per channel. Those have a kernel for channels last images:
+// Instance norms decompose to batch norms of one sample with its own statistics. These become group
+// norms with a group per channel, which have a kernel for channels last images:
 //
 //   y = batch_norm(x [1, c, ...], weight, bias, training=True, eps)
 //     ->  y = group_norm(x, weight, bias, N=1, C=c, HxW=..., group=c, eps)
 //
-// Not lowered: dtypes but float32, unknown or no elements, and batch norms whose saved statistics
-// have users. Top graph only. O(nodes).
+// Not lowered: other dtypes than float32, inputs of unknown sizes or without elements, and batch
+// norms whose saved statistics have users. Top graph only. O(nodes).
 exir::Pass LowerInstanceNorm();
 
 }  // namespace belay::cpu

@@ -2,9 +2,11 @@
 #ifndef BELAY_BACKENDS_CPU_AOT_PASSES_LOWER_NODES_H_
 #define BELAY_BACKENDS_CPU_AOT_PASSES_LOWER_NODES_H_
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
@@ -48,6 +50,13 @@ class NodeLowering {
   bool IsFloat32(exir::ValueId value) const {
     const exir::TensorMeta* meta = graph_.value(value).tensor();
     return meta != nullptr && meta->dtype == DType::kFloat32;
+  }
+  // Whether the results of the node other than the first have no users.
+  bool UsesOnlyFirstResult(exir::NodeId id) const {
+    const std::vector<exir::ValueId> results = graph_.node(id).results();
+    return std::all_of(results.begin() + 1, results.end(), [&](exir::ValueId value) {
+      return graph_.value(value).users.empty() && !graph_.IsOutput(value);
+    });
   }
   // Precondition: the node's operator has an argument of this name.
   void SetArgument(exir::NodeId id, std::string_view name, exir::Argument value) {

@@ -62,8 +62,8 @@ class PackedConstants {
   // These floats, as a constant named after that of `after`. Without `sizes` it is one-dimensional.
   absl::StatusOr<exir::ValueId> Floats(const ConstantView& after, std::string_view suffix,
                                        absl::Span<const float> floats, const Sizes& sizes = {});
-  // Elements [first, first + count) of a one-dimensional float32 constant. Shares its bytes. Precondition:
-  // they exist.
+  // Elements [first, first + count) of a one-dimensional float32 constant. Shares its bytes.
+  // Precondition: they exist.
   absl::StatusOr<exir::ValueId> Part(const ConstantView& vector, int64_t first, int64_t count);
   // Sums of each group of rows of int8 `weight` [k, n], packed in the layout of its scales.
   absl::StatusOr<exir::ValueId> GroupSums(const ConstantView& weight, int64_t group);

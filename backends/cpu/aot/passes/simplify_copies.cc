@@ -181,8 +181,8 @@ class CopySimplification {
     return true;
   }
 
-  // permute(view(y)) -> view(permute(y)), if the reshape only merges dimensions. Images [n, c, h, w]
-  // that are channels last thus become rows [n, h * w, c] by a permutation that moves no data.
+  // permute(view(y)) -> view(permute(y)), if the reshape only merges dimensions. Channels last
+  // images [n, c, h, w] thus become rows [n, h * w, c] by a permutation that moves no data.
   bool MergeAfter(NodeId id) {
     const NodeId inner = graph_.value(Operand(id)).producer;
     if (KindOf(inner) != Kind::kReshape) return false;
@@ -217,7 +217,7 @@ class CopySimplification {
     return true;
   }
 
-  // Returns the operand, or what its reshapes were made from if that has the sizes of the result.
+  // Returns the operand, or the source of its chain of reshapes if that has the result's sizes.
   ValueId SourceOf(NodeId id, Kind kind) const {
     const ValueId operand = Operand(id);
     if (kind != Kind::kReshape) return operand;

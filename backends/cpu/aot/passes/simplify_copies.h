@@ -6,8 +6,8 @@
 
 namespace belay::cpu {
 
-// Removes clones, conversions, expansions, reshapes and permutations that return their input
-// unchanged, also chains of reshapes, so that other passes see through them. Layouts are ignored, since AssignLayouts
+// Removes clones, conversions, expansions, permutations and chains of reshapes that return their
+// input unchanged, so that other passes see through them. Layouts are ignored, since AssignLayouts
 // inserts copies where an operator needs another one. Copies that are graph outputs stay. Top graph
 // only. `handles` must outlive the pass.
 exir::Pass RemoveCopies(FusedHandles& handles);

@@ -3,16 +3,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "backends/cpu/aot/passes/lower_nodes.h"
 #include "backends/cpu/aot/passes/packed_constants.h"
 #include "backends/cpu/ops/cpu_ops.h"
 #include "exir/ir/graph_editor.h"
+#include "exir/ir/node_like.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/packed/packed_weights.h"
 
@@ -26,7 +25,7 @@ using exir::SymInt;
 using exir::TensorMeta;
 using exir::ValueId;
 
-constexpr size_t kMostParts = 8;
+constexpr size_t kMaxParts = 8;
 
 class ProductSplitting : NodeLowering {
  public:
@@ -52,17 +51,14 @@ class ProductSplitting : NodeLowering {
     int64_t depth = 0;        // rows of the weight
   };
 
-  // Returns the sizes of the parts in dimension `dim` of the operand, if they can be computed apart.
-  std::optional<std::vector<int64_t>> PartSizes(const Node& split, int rank) const {
-    const int64_t* dim = split.argument("dim").get_if<int64_t>();
+  // Returns the sizes of the parts in dimension `dim`, if each starts at a panel.
+  std::optional<std::vector<int64_t>> PartSizes(const Node& split, size_t dim) const {
     const std::vector<ValueId> parts = split.results();
-    if (dim == nullptr || parts.size() < 2 || parts.size() > kMostParts) return std::nullopt;
-    const int64_t at = *dim < 0 ? *dim + rank : *dim;
+    if (parts.size() < 2 || parts.size() > kMaxParts) return std::nullopt;
     std::vector<int64_t> sizes;
     int64_t first = 0;
     for (ValueId part : parts) {
-      const std::optional<int64_t> size =
-          graph_.MetaOf(part).sizes[static_cast<size_t>(at)].AsInt();
+      const std::optional<int64_t> size = graph_.MetaOf(part).sizes[dim].AsInt();
       if (!size.has_value() || *size < 1 || first % kPanelColumns != 0) return std::nullopt;
       sizes.push_back(*size);
       first += *size;
@@ -70,15 +66,10 @@ class ProductSplitting : NodeLowering {
     return sizes;
   }
 
-  // Returns the product whose features the node splits.
-  std::optional<Product> ProductOf(const Node& split) const {
-    const ValueId* operand = split.operand().get_if<ValueId>();
-    const TensorMeta* meta = Tensor(split.operand());
-    const int64_t* dim = split.argument("dim").get_if<int64_t>();
-    if (meta == nullptr || dim == nullptr) return std::nullopt;
-    const int64_t at = *dim < 0 ? *dim + meta->rank() : *dim;
+  // Returns the product whose features are dimension `dim` of the value.
+  std::optional<Product> ProductOf(ValueId value, size_t dim) const {
+    const TensorMeta& meta = graph_.MetaOf(value);
     Product product;
-    ValueId value = *operand;
     NodeId producer = graph_.value(value).producer;
     if (producer.valid() && graph_.HasOneUse(value) &&
         graph_.node(producer).target->aten() == view_) {
@@ -97,15 +88,15 @@ class ProductSplitting : NodeLowering {
       return std::nullopt;
     }
     product.features_dim = linear ? static_cast<size_t>(result.rank() - 1) : 1;
-    if (at != (linear ? meta->rank() - 1 : 1) ||
-        !(meta->sizes[static_cast<size_t>(at)] == result.sizes[product.features_dim]) ||
+    if (dim != (linear ? meta.sizes.size() - 1 : 1) ||
+        !(meta.sizes[dim] == result.sizes[product.features_dim]) ||
         !node.argument("other").is_none()) {
       return std::nullopt;
     }
     return WithConstants(node, std::move(product));
   }
 
-  // Adds the constants, which no other node uses.
+  // Adds the constants. nullopt if another node uses the weight.
   std::optional<Product> WithConstants(const Node& node, Product product) const {
     const ValueId* weight = node.value_argument("weight");
     std::optional<ConstantView> packed = views_.Find(node.argument("weight"));
@@ -134,10 +125,13 @@ class ProductSplitting : NodeLowering {
   absl::StatusOr<bool> Lower(NodeId id) {
     const Node& split = graph_.node(id);
     if (split.target->aten() != split_ && split.target->aten() != even_split_) return false;
+    const ValueId* operand = split.operand().get_if<ValueId>();
     const TensorMeta* meta = Tensor(split.operand());
-    if (meta == nullptr) return false;
-    const std::optional<std::vector<int64_t>> sizes = PartSizes(split, meta->rank());
-    const std::optional<Product> product = ProductOf(split);
+    const int64_t* dim = split.argument("dim").get_if<int64_t>();
+    if (meta == nullptr || dim == nullptr) return false;
+    const auto features = static_cast<size_t>(*dim < 0 ? *dim + meta->rank() : *dim);
+    const std::optional<std::vector<int64_t>> sizes = PartSizes(split, features);
+    const std::optional<Product> product = ProductOf(*operand, features);
     if (!sizes.has_value() || !product.has_value()) return false;
     const std::vector<ValueId> parts = split.results();
     int64_t first = 0;
@@ -151,22 +145,14 @@ class ProductSplitting : NodeLowering {
     return true;
   }
 
-  exir::GraphEditor::NewNode NodeLike(NodeId id) const {
-    const Node& node = graph_.node(id);
-    return {.name = node.name,
-            .target = node.target,
-            .arguments = std::vector<Argument>(node.arguments.begin(), node.arguments.end()),
-            .provenance = node.provenance,
-            .debug_handle = node.debug_handle};
-  }
-
   // Computes features [first, first + count) of the product, before node `id`.
   absl::StatusOr<ValueId> Part(NodeId id, const Product& product, int64_t first, int64_t count) {
     const int64_t panels = (count + kPanelColumns - 1) / kPanelColumns;
     ABSL_ASSIGN_OR_RETURN(const ValueId weight,
                           constants_.Part(product.weight, first * product.depth,
                                           panels * kPanelColumns * product.depth));
-    exir::GraphEditor::NewNode node = NodeLike(product.node);
+    const Node& whole_node = graph_.node(product.node);
+    exir::GraphEditor::NewNode node = exir::NodeLike(whole_node, whole_node.arguments);
     const auto set = [&](std::string_view name, Argument value) {
       node.arguments[*node.target->ArgumentIndex(name)] = std::move(value);
     };
@@ -186,12 +172,12 @@ class ProductSplitting : NodeLowering {
 
   // Reshapes a part to the type of `like`.
   ValueId Reshaped(NodeId id, NodeId reshape, ValueId part, ValueId like) {
-    exir::GraphEditor::NewNode node = NodeLike(reshape);
     const TensorMeta type = graph_.MetaOf(like);
     Argument::List size = *graph_.node(reshape).argument("size").get_if<Argument::List>();
     size.back() = Argument(*type.sizes.back().AsInt());
-    node.arguments = {Argument(part), Argument(std::move(size))};
-    return editor_.InsertOp(id, std::move(node), type);
+    return editor_.InsertOp(
+        id, exir::NodeLike(graph_.node(reshape), {Argument(part), Argument(std::move(size))}),
+        type);
   }
 
   FusedHandles& handles_;
