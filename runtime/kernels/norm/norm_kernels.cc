@@ -169,8 +169,8 @@ absl::Status LayerNorm(KernelContext& context, const LayerNormCall<KernelArgumen
                                                                     ParameterRow(bias, bias_room);
   const Strides in_rows = SelectDims(input->strides, 0, tail),
                 out_rows = SelectDims(out->strides, 0, tail);
-  const auto work = kElementWork * static_cast<double>(input->numel());
-  if (in_place && IsRowMajorF32(*input) && IsRowMajorF32(*out) && IsRowMajorF32(*mean) &&
+  const double work = kElementWork * static_cast<double>(input->numel());
+  if (IsRowMajorF32(*input) && IsRowMajorF32(*out) && IsRowMajorF32(*mean) &&
       IsRowMajorF32(*rstd)) {
     RunRanges(context, input->numel() / n, /*step=*/1, work, [&](int, int64_t first, int64_t last) {
       LayerNormRowsF32(input->as<const float>() + first * n, static_cast<size_t>(last - first),

@@ -249,6 +249,21 @@ bool IsChannelsLastF32(const TensorView& t, int spatial) {
 // The largest window that is summed in float.
 constexpr int64_t kFloatWindow = 256;
 
+// AverageWindow (pool_sums.h) in double. `sums` has one per channel.
+void AverageLargeWindow(const float* in, const WindowPixels& window, int64_t count, double* sums,
+                        float* out) {
+  bool any = false;
+  for (int64_t p = 0; p < window.planes; ++p) {
+    for (int64_t r = 0; r < window.rows && window.columns > 0; ++r) {
+      SumRows(in + p * window.plane_step + r * window.row_step, window.columns, window.channels,
+              window.channels, any, sums);
+      any = true;
+    }
+  }
+  if (!any) std::fill_n(sums, window.channels, 0.0);
+  ScaleSums(sums, 1 / static_cast<double>(count), window.channels, out);
+}
+
 // Averages of the windows of channels-last images, one vector of channels at a time; large windows
 // in double. Scratch memory: sums of the channels for each thread.
 absl::Status AvgPoolChannelsLast(const KernelContext& context, const Geometry& g,
@@ -261,46 +276,37 @@ absl::Status AvgPoolChannelsLast(const KernelContext& context, const Geometry& g
   const int64_t rows = out.sizes[0] * g.out[0] * g.out[1];
   const int64_t units = WorkOf(2 * g.out[2] * channels, g);
   const bool small = WorkOf(1, g) <= kFloatWindow;
-  RunRanges(
-      context, rows, 1, static_cast<double>(rows) * static_cast<double>(units),
-      [&](int part, int64_t first, int64_t last) {
-        double* const mine = sums + part * channels;
-        Budget::Pace pace;
-        for (int64_t r = first; r < last && !pace.Stop(units); ++r) {
-          const int64_t y = r % g.out[1], z = r / g.out[1] % g.out[0];
-          const float* const image = in.as<const float>() + r / (g.out[0] * g.out[1]) * g.size[0] *
-                                                                g.size[1] * g.size[2] * channels;
-          const Window depth = WindowOf(g, 0, z), height = WindowOf(g, 1, y);
-          for (int64_t x = 0; x < g.out[2]; ++x) {
-            const Window width = WindowOf(g, 2, x);
-            const int64_t count = CountOf(divisor, depth, height, width);
-            float* const to = out.as<float>() + (r * g.out[2] + x) * channels;
-            const WindowPixels pixels = {.planes = depth.inside(),
-                                         .rows = height.inside(),
-                                         .columns = width.inside(),
-                                         .channels = channels,
-                                         .plane_step = g.size[1] * g.size[2] * channels,
-                                         .row_step = g.size[2] * channels};
-            if (small) {
-              const int64_t first_pixel =
-                  (depth.first * g.size[1] + height.first) * g.size[2] + width.first;
-              AverageWindow(image + first_pixel * channels, pixels, 1 / static_cast<float>(count),
-                            to);
-              continue;
-            }
-            bool any = false;
-            for (int64_t d = depth.first; d < depth.last; ++d) {
-              for (int64_t h = height.first; h < height.last && width.first < width.last; ++h) {
-                const int64_t pixel = (d * g.size[1] + h) * g.size[2] + width.first;
-                SumRows(image + pixel * channels, width.inside(), channels, channels, any, mine);
-                any = true;
+  RunRanges(context, rows, 1, static_cast<double>(rows) * static_cast<double>(units),
+            [&](int part, int64_t first, int64_t last) {
+              double* const mine = sums + part * channels;
+              Budget::Pace pace;
+              for (int64_t r = first; r < last && !pace.Stop(units); ++r) {
+                const int64_t y = r % g.out[1], z = r / g.out[1] % g.out[0];
+                const float* const image = in.as<const float>() + r / (g.out[0] * g.out[1]) *
+                                                                      g.size[0] * g.size[1] *
+                                                                      g.size[2] * channels;
+                const Window depth = WindowOf(g, 0, z), height = WindowOf(g, 1, y);
+                for (int64_t x = 0; x < g.out[2]; ++x) {
+                  const Window width = WindowOf(g, 2, x);
+                  const int64_t count = CountOf(divisor, depth, height, width);
+                  float* const to = out.as<float>() + (r * g.out[2] + x) * channels;
+                  const WindowPixels pixels = {.planes = depth.inside(),
+                                               .rows = height.inside(),
+                                               .columns = width.inside(),
+                                               .channels = channels,
+                                               .plane_step = g.size[1] * g.size[2] * channels,
+                                               .row_step = g.size[2] * channels};
+                  const int64_t pixel =
+                      (depth.first * g.size[1] + height.first) * g.size[2] + width.first;
+                  const float* const from = image + pixel * channels;
+                  if (small) {
+                    AverageWindow(from, pixels, 1 / static_cast<float>(count), to);
+                  } else {
+                    AverageLargeWindow(from, pixels, count, mine, to);
+                  }
+                }
               }
-            }
-            if (!any) std::fill_n(mine, channels, 0.0);
-            ScaleSums(mine, 1 / static_cast<double>(count), channels, to);
-          }
-        }
-      });
+            });
   return absl::OkStatus();
 }
 

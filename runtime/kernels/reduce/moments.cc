@@ -46,6 +46,15 @@ struct Squares {
   }
 };
 
+// Returns sum + x, or sum + (x - center)^2.
+template <bool kSquares, class V>
+HWY_INLINE V AddTerm(V sum, V x, V center) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  if constexpr (!kSquares) return hn::Add(sum, x);
+  const V distance = hn::Sub(x, center);
+  return hn::MulAdd(distance, distance, sum);
+}
+
 // Sums n floats, or the squares of their distances from `center`, in four vectors of doubles.
 template <bool kSquares>
 HWY_INLINE double FoldRun(const float* HWY_RESTRICT x, int64_t n, double center) {
@@ -55,10 +64,7 @@ HWY_INLINE double FoldRun(const float* HWY_RESTRICT x, int64_t n, double center)
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   const auto middle = hn::Set(d, center);
   const auto add = [&](auto sum, const float* from) HWY_ATTR {
-    const auto v = hn::PromoteTo(d, hn::LoadU(half, from));
-    if constexpr (!kSquares) return hn::Add(sum, v);
-    const auto distance = hn::Sub(v, middle);
-    return hn::MulAdd(distance, distance, sum);
+    return AddTerm<kSquares>(sum, hn::PromoteTo(d, hn::LoadU(half, from)), middle);
   };
   auto sum0 = hn::Zero(d), sum1 = hn::Zero(d), sum2 = hn::Zero(d), sum3 = hn::Zero(d);
   int64_t i = 0;
@@ -95,10 +101,7 @@ void FoldColumns(const void* in, int64_t rows, int64_t row_step, int64_t width, 
   const float* x = static_cast<const float*>(in);
   double* acc = static_cast<double*>(result);
   const auto add = [&](auto sum, auto elements, auto middle) HWY_ATTR {
-    const auto v = hn::PromoteTo(d, elements);
-    if constexpr (!kSquares) return hn::Add(sum, v);
-    const auto distance = hn::Sub(v, middle);
-    return hn::MulAdd(distance, distance, sum);
+    return AddTerm<kSquares>(sum, hn::PromoteTo(d, elements), middle);
   };
   const auto center_of = [&](int64_t i, size_t n) HWY_ATTR {
     return center == nullptr ? hn::Zero(d) : hn::LoadN(d, center + i, n);
