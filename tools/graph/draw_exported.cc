@@ -34,6 +34,7 @@ class Drawing {
   explicit Drawing(DrawnMethod& method) : method_(method) {}
 
   void Draw(const ExportedProgram& program) {
+    runs_[&program] = exir::RunsOfGraphs(program);
     GraphIndex(program, ExportedProgram::kTop, std::nullopt);
     // Drawing a graph may append its subgraphs.
     for (size_t i = 0; i < pending_.size(); ++i) {
@@ -137,6 +138,9 @@ class Drawing {
         if (added) {
           method_.delegates.push_back(
               {lowered->backend_id, lowered->processed.bytes.size(), node.name, drawn.delegate});
+          std::vector<double>& runs = runs_[&lowered->original];
+          runs = exir::RunsOfGraphs(lowered->original);
+          for (double& count : runs) count *= runs_[&program][id.index()];
           OpenDelegate(node, *lowered, it->second, drawn, producers);
           continue;
         }
@@ -147,7 +151,7 @@ class Drawing {
                    .source = node.provenance.ToString(),
                    .module = node.provenance.module == nullptr ? "" : *node.provenance.module,
                    .delegate = delegate,
-                   .flops = exir::FlopsOf(program, graph, node)};
+                   .flops = runs_[&program][id.index()] * exir::FlopsOf(program, graph, node)};
       for (size_t a = 0; a < node.arguments.size(); ++a) {
         AddArgument(graph, node.arguments[a], ArgumentName(node, a), producers, to);
         exir::ForEachGraph(node.arguments[a], [&](GraphId body) {
@@ -211,6 +215,8 @@ class Drawing {
   std::map<std::pair<const ExportedProgram*, uint32_t>, uint32_t> graphs_;
   std::vector<std::pair<const ExportedProgram*, GraphId>> pending_;  // parallel to method_.graphs
   std::map<const exir::LoweredBackendModule*, uint32_t> delegates_;
+  // How often each graph runs in one run of the method (exir::RunsOfGraphs).
+  std::map<const ExportedProgram*, std::vector<double>> runs_;
 };
 
 }  // namespace

@@ -180,6 +180,37 @@ TEST_F(DrawExportedTest, DrawsSubgraphsOnce) {
   EXPECT_THAT(method.graphs[0].nodes[3].bodies, ElementsAre(1u, 1u));
 }
 
+// A product of 16 operations, and one in a delegate, for each of 8 rows.
+TEST_F(DrawExportedTest, CountsOperationsOfEachRowOfLoop) {
+  const DrawnMethod method = Draw(R"(program edge {
+  graph(%x: f32[8,2,2] user_input, %h: f32[2,2] user_input) {
+    %c: f32[2,2], %y: f32[8,2,2] = higher_order.scan(graph#1, [%h], [%x], [])
+    return (%c user_output, %y user_output)
+  }
+  graph step(%h: f32[2,2], %x: f32[2,2]) {
+    %m: f32[2,2] = edge.aten.mm.default(%h, %x)
+    %r: f32[2,2] = higher_order.executorch_call_delegate(module#0, %m) name="call"
+    return (%r, %m)
+  }
+  module#0 backend "demo" specs [] {
+    blob "YWJj"
+    program edge {
+      graph(%i: f32[2,2] user_input) {
+        %s: f32[2,2] = edge.aten.mm.default(%i, %i)
+        return (%s user_output)
+      }
+    }
+  }
+})");
+  ASSERT_EQ(method.graphs.size(), 2u);
+  const std::vector<DrawnNode>& nodes = method.graphs[1].nodes;
+  ASSERT_EQ(nodes.size(), 5u);
+  EXPECT_EQ(nodes[2].name, "m");
+  EXPECT_EQ(nodes[2].flops, 8 * 16);
+  EXPECT_EQ(nodes[3].name, "s");
+  EXPECT_EQ(nodes[3].flops, 8 * 16);
+}
+
 TEST_F(DrawExportedTest, DelegatesWithLiteralsAndWithoutResults) {
   const DrawnMethod method = Draw(R"(program edge {
   graph(%x: f32[2] user_input) {

@@ -32,7 +32,7 @@ struct DrawnNode {
   std::vector<uint32_t> bodies = {};  // indices of the method's subgraphs that it executes
   std::optional<uint32_t> delegate =
       {};            // of the method: the delegate that computes or is called by the node
-  double flops = 0;  // exir/flop_count.h
+  double flops = 0;  // in one run of the method: FlopsOf times RunsOfGraphs (exir/flop_count.h)
   // False for inputs, constants, states and outputs.
   bool is_operator = true;
 };
