@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "absl/strings/str_join.h"
 #include "runtime/core/annotate.h"
+#include "runtime/core/python_json.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/core/utf8.h"
@@ -21,6 +23,9 @@ using Value = TemplateValue;
 
 constexpr std::array<std::string_view, 7> kSpecialTokens = {
     "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
+
+absl::StatusOr<Value> ConvertObject(simdjson::dom::object object, TemplateWork& work,
+                                    bool (*is_used)(std::string_view key) = nullptr);
 
 absl::StatusOr<Value> Convert(simdjson::dom::element json, TemplateWork& work) {
   ABSL_RETURN_IF_ERROR(work.Charge(kValueUnits));
@@ -62,76 +67,80 @@ absl::StatusOr<Value> Convert(simdjson::dom::element json, TemplateWork& work) {
       return Value::List(std::move(items), work);
     }
     case simdjson::dom::element_type::OBJECT: {
-      std::vector<std::pair<Value, Value>> entries;
       simdjson::dom::object object;
       (void)json.get(object);
-      for (const auto& [key, item] : object) {
-        ABSL_RETURN_IF_ERROR(work.Charge(key.size()));
-        if (!IsUtf8(key)) return absl::InvalidArgumentError("expected keys in UTF-8");
-        ABSL_ASSIGN_OR_RETURN(Value value, Convert(item, work));
-        entries.emplace_back(Value::Text(std::string(key)), std::move(value));
-      }
-      return Value::Dict(std::move(entries), work);
+      return ConvertObject(object, work);
     }
   }
   return absl::InternalError("unknown type of JSON");
 }
 
-absl::StatusOr<Value> ParseJson(std::string_view what, std::string_view json, uint64_t most,
-                                TemplateWork& work) {
-  if (json.size() > most) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(what, ": expected at most ", most, " bytes, got ", json.size()));
+// Ignores fields for which `is_used` is false.
+absl::StatusOr<Value> ConvertObject(simdjson::dom::object object, TemplateWork& work,
+                                    bool (*is_used)(std::string_view key)) {
+  std::vector<std::pair<Value, Value>> entries;
+  for (const auto& [key, item] : object) {
+    if (is_used != nullptr && !is_used(key)) continue;
+    ABSL_RETURN_IF_ERROR(work.Charge(key.size()));
+    if (!IsUtf8(key)) return absl::InvalidArgumentError("expected keys in UTF-8");
+    ABSL_ASSIGN_OR_RETURN(Value value, Convert(item, work));
+    entries.emplace_back(Value::Text(std::string(key)), std::move(value));
   }
-  simdjson::dom::parser parser(std::max<size_t>(static_cast<size_t>(most), 64));
+  return Value::Dict(std::move(entries), work);
+}
+
+absl::Status CheckSize(std::string_view what, size_t size, uint64_t most) {
+  if (size <= most) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat(what, ": expected at most ", most, " bytes, got ", size));
+}
+
+// The result is valid until `parser` is destroyed.
+absl::StatusOr<simdjson::dom::element> ParseWith(simdjson::dom::parser& parser,
+                                                 std::string_view what, std::string_view json) {
   simdjson::dom::element root;
   auto error = parser.allocate(std::max<size_t>(json.size(), 64), kMaxValueDepth);
   if (error == simdjson::SUCCESS) {
     error = parser.parse(simdjson::padded_string(json)).get(root);
   }
-  if (error != simdjson::SUCCESS) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(what, ": expected JSON: ", simdjson::error_message(error)));
-  }
+  if (error == simdjson::SUCCESS) return root;
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, ": expected JSON: ", simdjson::error_message(error)));
+}
+
+absl::StatusOr<Value> ParseJson(std::string_view what, std::string_view json, uint64_t most,
+                                TemplateWork& work) {
+  ABSL_RETURN_IF_ERROR(CheckSize(what, json.size(), most));
+  simdjson::dom::parser parser;
+  ABSL_ASSIGN_OR_RETURN(const simdjson::dom::element root, ParseWith(parser, what, json));
   const absl::StatusOr<Value> value = Convert(root, work);
   if (!value.ok()) return Annotate(value.status(), what);
   return value;
 }
 
-// Parses a tokenizer_config.json. It may have integers beyond 64 bits, such as a model_max_length of
-// 10^30, which simdjson rejects: they are read as floats.
+bool IsUsedInConfig(std::string_view key) {
+  return key == "chat_template" ||
+         std::find(kSpecialTokens.begin(), kSpecialTokens.end(), key) != kSpecialTokens.end();
+}
+
+// Parses the used fields of a tokenizer_config.json into a mapping. Others may be large:
+// `added_tokens_decoder` lists the added tokens, thousands in some models.
 absl::StatusOr<Value> ParseConfig(std::string_view json, const ChatTemplateLimits& limits,
                                   TemplateWork& work) {
-  constexpr size_t kMaxDigits = 18;  // that any 64-bit integer may have
-  if (json.size() > limits.json_bytes) {
-    return ParseJson("tokenizer_config.json", json, limits.json_bytes, work);
+  constexpr std::string_view kFile = "tokenizer_config.json";
+  ABSL_RETURN_IF_ERROR(CheckSize(kFile, json.size(), limits.json_bytes));
+  const std::optional<std::string> adapted = WithoutPythonNumbers(json);
+  simdjson::dom::parser parser;
+  ABSL_ASSIGN_OR_RETURN(
+      const simdjson::dom::element root,
+      ParseWith(parser, kFile, adapted.has_value() ? std::string_view(*adapted) : json));
+  simdjson::dom::object object;
+  if (root.get(object) != simdjson::SUCCESS) {
+    return absl::InvalidArgumentError(absl::StrCat(kFile, ": expected an object"));
   }
-  std::string adapted;
-  bool in_string = false;
-  for (size_t i = 0; i < json.size();) {
-    const auto is_digit = [&](size_t at) {
-      return at < json.size() && json[at] >= '0' && json[at] <= '9';
-    };
-    if (!in_string && is_digit(i)) {
-      size_t end = i;
-      while (is_digit(end)) ++end;
-      adapted += json.substr(i, end - i);
-      const char before = i > 0 ? json[i - 1] : ' ', after = end < json.size() ? json[end] : ' ';
-      const bool is_integer = std::string_view(".eE+").find(before) == std::string_view::npos &&
-                              std::string_view(".eE").find(after) == std::string_view::npos;
-      if (is_integer && end - i > kMaxDigits) adapted += "e0";
-      i = end;
-      continue;
-    }
-    if (in_string && json[i] == '\\' && i + 1 < json.size()) {
-      adapted += json.substr(i, 2);
-      i += 2;
-      continue;
-    }
-    if (json[i] == '"') in_string = !in_string;
-    adapted += json[i++];
-  }
-  return ParseJson("tokenizer_config.json", adapted, 2 * limits.json_bytes, work);
+  const absl::StatusOr<Value> config = ConvertObject(object, work, IsUsedInConfig);
+  if (!config.ok()) return Annotate(config.status(), kFile);
+  return config;
 }
 
 // The text of a template in `chat_template`, or an empty string.
@@ -197,16 +206,9 @@ absl::StatusOr<ChatTemplate> ChatTemplate::FromJson(std::string_view json,
   result.limits_ = limits;
   TemplateWork work(limits.work);
   ABSL_ASSIGN_OR_RETURN(const Value config, ParseConfig(json, limits, work));
-  if (config.mapping() == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("tokenizer_config.json: expected an object, got ", config.type_name()));
-  }
   ABSL_ASSIGN_OR_RETURN(const std::string text, TemplateText(*config.mapping(), work));
   if (text.empty()) return absl::InvalidArgumentError("expected a field 'chat_template'");
-  if (text.size() > limits.template_bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "chat template: expected at most ", limits.template_bytes, " bytes, got ", text.size()));
-  }
+  ABSL_RETURN_IF_ERROR(CheckSize("chat template", text.size(), limits.template_bytes));
   absl::StatusOr<TemplateNodePtr> root = ParseTemplate(text);
   if (!root.ok()) return Annotate(root.status(), "chat template");
   result.root_ = *std::move(root);
@@ -282,16 +284,14 @@ absl::StatusOr<std::string> MergeChatTemplateFiles(absl::Span<const std::string_
   bool has_text = false, has_config = false;
   for (const std::string_view file : files) {
     const std::string_view content = Strip(IsUtf8(file) ? file : "", true, true);
-    absl::StatusOr<Value> config = absl::InvalidArgumentError("expected text in UTF-8");
     if (content.starts_with('{') && !content.starts_with("{{") && !content.starts_with("{%") &&
         !content.starts_with("{#")) {
-      config = ParseConfig(content, limits, work);
-      if (!config.ok()) return config.status();
+      ABSL_ASSIGN_OR_RETURN(const Value config, ParseConfig(content, limits, work));
       if (std::exchange(has_config, true)) {
         return absl::InvalidArgumentError("expected one tokenizer_config.json, got several");
       }
-      ABSL_ASSIGN_OR_RETURN(configured, TemplateText(*config->mapping(), work));
-      ABSL_ASSIGN_OR_RETURN(tokens, ReadSpecialTokens(*config->mapping(), work));
+      ABSL_ASSIGN_OR_RETURN(configured, TemplateText(*config.mapping(), work));
+      ABSL_ASSIGN_OR_RETURN(tokens, ReadSpecialTokens(*config.mapping(), work));
       continue;
     }
     if (content.empty()) {

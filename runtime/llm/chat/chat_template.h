@@ -73,9 +73,9 @@ class ChatTemplate {
 };
 
 // Merges files into the JSON that FromJson reads: at most one tokenizer_config.json and at most one
-// template as Jinja text, which has precedence. Each is content that begins with "{" and is JSON,
-// or not. Errors of FromJson, and
-//   kInvalidArgument  several of a kind; a template without a value for a special token it prints
+// Jinja template, which has precedence. Content is JSON if it begins with "{" but not with "{{",
+// "{%" or "{#". Errors of FromJson, and
+//   kInvalidArgument  several of a kind; a template without the value of a special token it prints
 absl::StatusOr<std::string> MergeChatTemplateFiles(absl::Span<const std::string_view> files,
                                                    const ChatTemplateLimits& limits = {});
 

@@ -1,7 +1,7 @@
 """Writes test cases for chat templates: templates, conversations, and the text that transformers renders.
 
     pip install transformers==5.23.0 jinja2==3.1.6
-    python make_golden.py testdata                                   # the file of the test
+    python make_golden.py testdata                                   # the files of the test
     python make_golden.py /tmp/cases --templates FOLDER --count 200  # README.md, "Checks"
 
 Without --templates, the templates are those of this file: each uses the constructs of a family of models.

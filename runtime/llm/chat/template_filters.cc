@@ -2,7 +2,9 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <optional>
 
+#include "runtime/core/python_integers.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/llm/chat/template_functions.h"
@@ -30,6 +32,13 @@ absl::StatusOr<Value> Generator(TemplateContext& context, std::vector<Value> ite
   return Value::List(std::move(items), context.work, SequenceStyle::kGenerator);
 }
 
+// Parses all of `text`.
+template <class T>
+bool ParseAll(std::string_view text, T& number) {
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+  return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
+}
+
 // Value of an attribute path such as "function.name". Numbers are indices.
 absl::StatusOr<Value> ByPath(TemplateContext& context, const Value& item, const Value& path) {
   int64_t index;
@@ -41,9 +50,7 @@ absl::StatusOr<Value> ByPath(TemplateContext& context, const Value& item, const 
     const size_t dot = rest.find('.');
     const std::string_view name = rest.substr(0, dot);
     int64_t number;
-    const auto parsed = std::from_chars(name.data(), name.data() + name.size(), number);
-    const bool is_number =
-        parsed.ec == std::errc() && parsed.ptr == name.data() + name.size() && name[0] != '-';
+    const bool is_number = !name.starts_with('-') && ParseAll(name, number);
     ABSL_RETURN_IF_ERROR(context.work.Charge(kStepUnits + name.size()));
     ABSL_ASSIGN_OR_RETURN(
         value,
@@ -92,12 +99,12 @@ absl::StatusOr<std::vector<Value>> Sorted(TemplateContext& context, const std::v
   return sorted;
 }
 
-// The number in a string, as int() and float() read it.
-bool ParseNumber(std::string_view text, double& number) {
+// Parses a number as int() and float() do.
+template <class T>
+bool ParseNumber(std::string_view text, T& number) {
   text = Strip(text, true, true);
   if (text.starts_with('+')) text.remove_prefix(1);
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() && !text.empty();
+  return ParseAll(text, number);
 }
 
 absl::StatusOr<Value> ToInt(TemplateContext&, const Value& input, const Arguments& arguments) {
@@ -106,20 +113,15 @@ absl::StatusOr<Value> ToInt(TemplateContext&, const Value& input, const Argument
   if (input.GetInt(integer)) return Value::Int(integer);
   double number;
   if (const std::string* text = input.text()) {
-    std::string_view digits = Strip(*text, true, true);
-    if (digits.starts_with('+')) digits.remove_prefix(1);
-    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), integer);
-    if (parsed.ec == std::errc() && parsed.ptr == digits.data() + digits.size()) {
-      return Value::Int(integer);
-    }
+    if (ParseNumber(*text, integer)) return Value::Int(integer);
     if (!ParseNumber(*text, number)) return fallback;
   } else if (const double* value = input.get_if<double>()) {
     number = *value;
   } else {
     return fallback;
   }
-  if (!(std::fabs(number) < 9.2e18)) return fallback;
-  return Value::Int(static_cast<int64_t>(number));
+  const std::optional<int64_t> truncated = TruncateToInt64(number);
+  return truncated.has_value() ? Value::Int(*truncated) : fallback;
 }
 
 absl::StatusOr<Value> ToDouble(TemplateContext&, const Value& input, const Arguments& arguments) {
@@ -491,13 +493,6 @@ const std::vector<FilterRow>& Filters() {
   return rows;
 }
 
-absl::StatusOr<bool> Ordered(TemplateContext& context, const Value& input,
-                             const Arguments& arguments, bool swapped, bool negated) {
-  ABSL_ASSIGN_OR_RETURN(const bool less, swapped ? Less(arguments.values[0], input, context.work)
-                                                 : Less(input, arguments.values[0], context.work));
-  return less != negated;
-}
-
 struct TestRow {
   std::vector<std::string_view> names;
   size_t arguments;
@@ -608,22 +603,22 @@ const std::vector<TestRow>& Tests() {
       {{"lt", "<", "lessthan"},
        1,
        [](Context& context, const Value& v, const Arguments& arguments) -> Result {
-         return Ordered(context, v, arguments, false, false);
+         return Less(v, arguments.values[0], context.work);
        }},
       {{"gt", ">", "greaterthan"},
        1,
        [](Context& context, const Value& v, const Arguments& arguments) -> Result {
-         return Ordered(context, v, arguments, true, false);
+         return Less(arguments.values[0], v, context.work);
        }},
       {{"le", "<="},
        1,
        [](Context& context, const Value& v, const Arguments& arguments) -> Result {
-         return Ordered(context, v, arguments, true, true);
+         return LessOrEqual(v, arguments.values[0], context.work);
        }},
       {{"ge", ">="},
        1,
        [](Context& context, const Value& v, const Arguments& arguments) -> Result {
-         return Ordered(context, v, arguments, false, true);
+         return LessOrEqual(arguments.values[0], v, context.work);
        }},
       {{"in"},
        1,

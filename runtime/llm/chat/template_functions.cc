@@ -87,11 +87,13 @@ absl::StatusOr<Slice> SliceOf(const std::array<Value, 3>& bounds, int64_t size) 
     return absl::InvalidArgumentError("slice: expected a step other than 0");
   }
   const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
-  const auto clamp = [&](int64_t i) { return std::clamp(i < 0 ? i + size : i, low, high); };
-  ABSL_ASSIGN_OR_RETURN(int64_t start, IntArgument("slice", bounds[0], step > 0 ? low : high));
-  ABSL_ASSIGN_OR_RETURN(int64_t stop, IntArgument("slice", bounds[1], step > 0 ? high : low));
-  start = bounds[0].is_none() ? (step > 0 ? low : high) : clamp(start);
-  stop = bounds[1].is_none() ? (step > 0 ? high : low) : clamp(stop);
+  const auto bound = [&](const Value& value, int64_t fallback) -> absl::StatusOr<int64_t> {
+    if (value.is_none()) return fallback;
+    ABSL_ASSIGN_OR_RETURN(const int64_t i, IntArgument("slice", value, fallback));
+    return std::clamp(i < 0 ? i + size : i, low, high);
+  };
+  ABSL_ASSIGN_OR_RETURN(const int64_t start, bound(bounds[0], step > 0 ? low : high));
+  ABSL_ASSIGN_OR_RETURN(const int64_t stop, bound(bounds[1], step > 0 ? high : low));
   const int64_t distance = step > 0 ? stop - start : start - stop;
   const int64_t size_of_step = step > 0 ? step : -step;
   return Slice{start, distance <= 0 ? 0 : (distance - 1) / size_of_step + 1, step};
@@ -106,6 +108,9 @@ std::vector<size_t> Offsets(std::string_view text) {
 }
 
 // --- Methods. Arguments are bound: missing ones are undefined. ---
+
+// MethodRow::required of a method with any arguments, which are not bound.
+constexpr size_t kAnyArguments = std::numeric_limits<size_t>::max();
 
 struct MethodRow {
   std::string_view name;
@@ -138,7 +143,8 @@ absl::StatusOr<Value> AffixMethod(TemplateContext& context, const Value& object,
   std::vector<Value> affixes = {arguments.values[0]};
   if (const TemplateSequence* several = affixes[0].sequence()) affixes = several->items;
   for (const Value& affix : affixes) {
-    ABSL_ASSIGN_OR_RETURN(const std::string* text, TextArgument("affix", affix));
+    ABSL_ASSIGN_OR_RETURN(const std::string* text,
+                          TextArgument(at_start ? "prefix" : "suffix", affix));
     ABSL_RETURN_IF_ERROR(context.work.Charge(kStepUnits + text->size()));
     if (at_start ? object.text()->starts_with(*text) : object.text()->ends_with(*text)) {
       return Value::Bool(true);
@@ -150,7 +156,8 @@ absl::StatusOr<Value> AffixMethod(TemplateContext& context, const Value& object,
 template <bool at_start>
 absl::StatusOr<Value> RemoveAffix(TemplateContext&, const Value& object,
                                   const Arguments& arguments) {
-  ABSL_ASSIGN_OR_RETURN(const std::string* affix, TextArgument("affix", arguments.values[0]));
+  ABSL_ASSIGN_OR_RETURN(const std::string* affix,
+                        TextArgument(at_start ? "prefix" : "suffix", arguments.values[0]));
   std::string_view text = *object.text();
   if (at_start && text.starts_with(*affix)) text.remove_prefix(affix->size());
   if (!at_start && text.ends_with(*affix)) text.remove_suffix(affix->size());
@@ -219,7 +226,7 @@ absl::StatusOr<Value> SplitMethod(TemplateContext& context, const Value& object,
   return Value::List(std::move(parts), context.work);
 }
 
-// str.format with "{}", "{0}" and "{name}". The arguments are not bound.
+// str.format with "{}", "{0}" and "{name}".
 absl::StatusOr<Value> Format(TemplateContext& context, const Value& object,
                              const Arguments& arguments) {
   const std::string_view text = *object.text();
@@ -238,7 +245,7 @@ absl::StatusOr<Value> Format(TemplateContext& context, const Value& object,
     }
     const size_t end = text.find('}', i);
     if (c == '}' || end == std::string_view::npos) {
-      return absl::InvalidArgumentError("format: expected pairs of '{' and '}'");
+      return absl::InvalidArgumentError("format: expected matching '{' and '}'");
     }
     const std::string_view field = text.substr(i + 1, end - i - 1);
     const bool is_index = std::all_of(field.begin(), field.end(),
@@ -270,7 +277,7 @@ const std::vector<MethodRow>& StringMethods() {
       {"strip", {"chars"}, 0, StripMethod<true, true>},
       {"lstrip", {"chars"}, 0, StripMethod<true, false>},
       {"rstrip", {"chars"}, 0, StripMethod<false, true>},
-      {"format", {}, 0, Format},
+      {"format", {}, kAnyArguments, Format},
       {"startswith", {"prefix"}, 1, AffixMethod<true>},
       {"endswith", {"suffix"}, 1, AffixMethod<false>},
       {"removeprefix", {"prefix"}, 1, RemoveAffix<true>},
@@ -341,7 +348,8 @@ const std::vector<MethodRow>& StringMethods() {
        [](TemplateContext& context, const Value& object,
           const Arguments& arguments) -> absl::StatusOr<Value> {
          ABSL_ASSIGN_OR_RETURN(const std::string* part, TextArgument("count", arguments.values[0]));
-         if (part->empty()) return absl::InvalidArgumentError("count: expected text, got ''");
+         if (part->empty())
+           return absl::InvalidArgumentError("count: expected a string other than ''");
          int64_t count = 0;
          for (size_t at = FindText(*object.text(), *part); at != std::string_view::npos;
               at = FindText(*object.text(), *part, at + part->size())) {
@@ -440,7 +448,7 @@ const std::vector<MethodRow>& LoopMethods() {
   static const auto& rows = *new std::vector<MethodRow>{
       {"cycle",
        {},
-       0,
+       kAnyArguments,
        [](TemplateContext&, const Value& object,
           const Arguments& arguments) -> absl::StatusOr<Value> {
          const TemplateLoop& loop = **object.get_if<Value::Loop>();
@@ -476,8 +484,8 @@ constexpr std::array<std::string_view, 21> kOtherStringMethods = {
 
 absl::Status TemplateDepth::Enter() {
   if (context_.depth > kMaxEvaluationDepth) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("expected an evaluation nested at most ", kMaxEvaluationDepth, " deep"));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "expected calls and expressions nested at most ", kMaxEvaluationDepth, " deep"));
   }
   return context_.work.Charge(kStepUnits);
 }
@@ -562,7 +570,7 @@ absl::StatusOr<Value> CallMethod(TemplateContext& context, const TemplateMethod&
   const Value& object = *method.object;
   for (const MethodRow& row : MethodsOf(object)) {
     if (row.name != method.name) continue;
-    if (row.name != "cycle" && row.name != "format") {
+    if (row.required != kAnyArguments) {
       ABSL_RETURN_IF_ERROR(arguments.Bind(row.name, row.parameters, row.required));
     }
     const uint64_t size = object.text() == nullptr ? 0 : object.text()->size();
@@ -576,11 +584,15 @@ absl::StatusOr<Value> CallMethod(TemplateContext& context, const TemplateMethod&
           : ""));
 }
 
+absl::Status CheckDefined(const Value& value) {
+  const auto* undefined = value.get_if<Value::Undefined>();
+  if (undefined == nullptr) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(Quoted(undefined->name), " is undefined"));
+}
+
 absl::StatusOr<Value> GetAttribute(TemplateContext& context, const Value& object,
                                    const std::string& name) {
-  if (const auto* undefined = object.get_if<Value::Undefined>()) {
-    return absl::InvalidArgumentError(absl::StrCat(Quoted(undefined->name), " is undefined"));
-  }
+  ABSL_RETURN_IF_ERROR(CheckDefined(object));
   if (const auto* attributes = object.get_if<TemplateNamespace*>()) {
     ABSL_RETURN_IF_ERROR(context.work.Charge(kStepUnits * (*attributes)->attributes.size()));
     for (const auto& [key, value] : (*attributes)->attributes) {
@@ -591,7 +603,7 @@ absl::StatusOr<Value> GetAttribute(TemplateContext& context, const Value& object
   if (const auto* pointer = object.get_if<Value::Loop>()) {
     const TemplateLoop& loop = **pointer;
     const auto index = static_cast<int64_t>(loop.index);
-    const auto size = static_cast<int64_t>(loop.items.size());
+    const auto size = static_cast<int64_t>(loop.items().size());
     const std::array<std::pair<std::string_view, int64_t>, 7> integers = {
         {{"index", index + 1},
          {"index0", index},
@@ -605,8 +617,8 @@ absl::StatusOr<Value> GetAttribute(TemplateContext& context, const Value& object
     }
     if (name == "first") return Value::Bool(index == 0);
     if (name == "last") return Value::Bool(index + 1 == size);
-    if (name == "previtem" && index > 0) return loop.items[loop.index - 1];
-    if (name == "nextitem" && index + 1 < size) return loop.items[loop.index + 1];
+    if (name == "previtem" && index > 0) return loop.items()[loop.index - 1];
+    if (name == "nextitem" && index + 1 < size) return loop.items()[loop.index + 1];
   }
   const auto method = [&](std::string_view method_name) -> absl::StatusOr<Value> {
     ABSL_RETURN_IF_ERROR(context.work.Charge(kValueUnits));
@@ -634,7 +646,7 @@ absl::StatusOr<Value> GetAttribute(TemplateContext& context, const Value& object
 }
 
 absl::StatusOr<Value> GetItem(TemplateContext& context, const Value& object, const Value& index) {
-  if (object.is_undefined()) return GetAttribute(context, object, "");
+  ABSL_RETURN_IF_ERROR(CheckDefined(object));
   if (object.mapping() != nullptr) {
     ABSL_ASSIGN_OR_RETURN(const Value* found, Find(*object.mapping(), index, context.work));
     if (found != nullptr) return *found;
@@ -682,7 +694,7 @@ absl::StatusOr<Value> GetSlice(TemplateContext& context, const Value& object,
     }
     return Value::Text(std::move(result));
   }
-  if (object.is_undefined()) return GetAttribute(context, object, "");
+  ABSL_RETURN_IF_ERROR(CheckDefined(object));
   return WrongType("slice", "a list or a string", object);
 }
 

@@ -30,7 +30,7 @@ struct TemplateContext {
   int depth = 0;
 };
 
-// One level of evaluation, while it exists.
+// Counts one level of evaluation during its lifetime.
 class TemplateDepth {
  public:
   explicit TemplateDepth(TemplateContext& context) : context_(context) { ++context_.depth; }
@@ -47,14 +47,15 @@ struct TemplateArguments {
   std::vector<TemplateValue> values;
   std::vector<std::pair<std::string, TemplateValue>> named = {};
 
-  // Moves the named arguments after the others. Missing optional ones become undefined.
+  // Moves each named argument to the position of its parameter. Missing optional arguments become
+  // undefined.
   // kInvalidArgument: missing, unknown, repeated, or too many arguments.
   absl::Status Bind(std::string_view function, const std::vector<std::string_view>& parameters,
                     size_t required);
 };
 
-// Errors of all: kUnimplemented for unknown names, kInvalidArgument for types and arguments,
-// kResourceExhausted.
+// Errors of these functions: kUnimplemented for unknown names, kInvalidArgument for types and
+// arguments, kResourceExhausted.
 absl::StatusOr<TemplateValue> ApplyFilter(TemplateContext& context, std::string_view name,
                                           const TemplateValue& input, TemplateArguments arguments);
 absl::StatusOr<bool> ApplyTest(TemplateContext& context, std::string_view name,
@@ -64,6 +65,8 @@ absl::StatusOr<TemplateValue> CallFunction(TemplateContext& context, TemplateFun
 absl::StatusOr<TemplateValue> CallMethod(TemplateContext& context, const TemplateMethod& method,
                                          TemplateArguments arguments);
 
+// Returns kInvalidArgument with the name of an undefined value.
+absl::Status CheckDefined(const TemplateValue& value);
 // object.name and object[index]: undefined if the value is missing.
 absl::StatusOr<TemplateValue> GetAttribute(TemplateContext& context, const TemplateValue& object,
                                            const std::string& name);

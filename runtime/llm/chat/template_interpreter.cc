@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <string_view>
 
 #include "absl/container/flat_hash_map.h"
 #include "runtime/core/checked_math.h"
+#include "runtime/core/python_integers.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/llm/chat/template_lexer.h"
@@ -157,6 +159,9 @@ class Interpreter {
       case Kind::kNegative:
       case Kind::kPositive: {
         ABSL_ASSIGN_OR_RETURN(const Value operand, Evaluate(*node.nodes[0], scope));
+        if (const double* number = operand.get_if<double>()) {
+          return Value::Double(node.kind == Kind::kNegative ? -*number : *number);
+        }
         return node.kind == Kind::kNegative ? Binary("-", Value::Int(0), operand)
                                             : Binary("+", Value::Int(0), operand);
       }
@@ -222,9 +227,7 @@ class Interpreter {
     if (const auto* macro = callee.get_if<const TemplateNode*>()) {
       return CallMacro(**macro, std::move(arguments));
     }
-    if (const auto* undefined = callee.get_if<Value::Undefined>()) {
-      return absl::InvalidArgumentError(absl::StrCat(Quoted(undefined->name), " is undefined"));
-    }
+    ABSL_RETURN_IF_ERROR(CheckDefined(callee));
     return absl::InvalidArgumentError(
         absl::StrCat("expected a function, got ", callee.type_name()));
   }
@@ -263,12 +266,10 @@ class Interpreter {
       } else if (name == "in" || name == "not in") {
         holds = Contains(context_, right, left);
         negated = name == "not in";
-      } else if (name == "<=" || name == ">=") {
-        // NaN has no order.
-        const bool swapped = name == ">=";
-        const Value &low = swapped ? right : left, &high = swapped ? left : right;
-        holds = Less(low, high, context_.work);
-        if (holds.ok() && !*holds) holds = Equal(low, high, context_.work);
+      } else if (name == "<=") {
+        holds = LessOrEqual(left, right, context_.work);
+      } else if (name == ">=") {
+        holds = LessOrEqual(right, left, context_.work);
       } else {
         holds = name == "<" ? Less(left, right, context_.work) : Less(right, left, context_.work);
       }
@@ -303,60 +304,49 @@ class Interpreter {
     if (left.is_number() && right.is_number()) {
       return DoubleBinary(name, left.AsDouble(), right.AsDouble());
     }
-    for (const Value* operand : {&left, &right}) {
-      if (const auto* undefined = operand->get_if<Value::Undefined>()) {
-        return absl::InvalidArgumentError(absl::StrCat(Quoted(undefined->name), " is undefined"));
-      }
-    }
+    ABSL_RETURN_IF_ERROR(CheckDefined(left));
+    ABSL_RETURN_IF_ERROR(CheckDefined(right));
     if (name == "%" && left.text() != nullptr) {
       return absl::UnimplementedError("formatting with '%' is not supported");
     }
-    return absl::InvalidArgumentError(absl::StrCat("operator ", name, ": expected two values of ",
-                                                   "one type, got ", left.type_name(), " and ",
-                                                   right.type_name()));
+    return absl::InvalidArgumentError(absl::StrCat("operator ", name,
+                                                   ": expected two values of one type, got ",
+                                                   left.type_name(), " and ", right.type_name()));
   }
 
   absl::StatusOr<Value> Repeat(const std::string& text, int64_t count) {
-    const CheckedInt size =
-        CheckedInt(static_cast<int64_t>(text.size())) * std::max<int64_t>(count, 0);
+    const auto times = static_cast<uint64_t>(std::max<int64_t>(count, 0));
     ABSL_RETURN_IF_ERROR(
-        context_.work.Charge(size.ok() ? static_cast<uint64_t>(size.value()) : UINT64_MAX));
+        context_.work.Charge(CheckedMul<uint64_t>(text.size(), times).value_or(UINT64_MAX)));
     std::string repeated;
     for (int64_t i = 0; i < count && !text.empty(); ++i) repeated += text;
     return Value::Text(std::move(repeated));
   }
 
-  absl::StatusOr<Value> IntBinary(std::string_view name, int64_t i, int64_t j) {
-    const auto result = [](CheckedInt value) -> absl::StatusOr<Value> {
-      if (value.ok()) return Value::Int(value.value());
-      return absl::OutOfRangeError("expected integers of 64 bits");
-    };
-    const CheckedInt a(i), b(j);
-    if (name == "+") return result(a + b);
-    if (name == "-") return result(a - b);
-    if (name == "*") return result(a * b);
-    if (name == "**") {
-      if (j < 0) return DoubleBinary(name, static_cast<double>(i), static_cast<double>(j));
-      if (i == 0 || i == 1) return Value::Int(j == 0 ? 1 : i);
-      if (i == -1) return Value::Int(j % 2 == 0 ? 1 : -1);
-      CheckedInt power(1);
-      for (int64_t k = 0; k < j && power.ok(); ++k) power = power * a;
-      return result(power);
+  absl::StatusOr<Value> IntBinary(std::string_view name, int64_t a, int64_t b) {
+    if (name == "**" && b < 0) {
+      return DoubleBinary(name, static_cast<double>(a), static_cast<double>(b));
     }
-    if (j == 0) return absl::InvalidArgumentError("division by zero");
-    if (j == -1) return name == "%" ? Value::Int(0) : result(CheckedInt(0) - a);
-    // Python rounds down.
-    const int64_t quotient = i / j - (i % j != 0 && (i < 0) != (j < 0) ? 1 : 0);
-    if (name == "//") return Value::Int(quotient);
-    return result(a - CheckedInt(quotient) * b);
+    if ((name == "//" || name == "%") && b == 0) {
+      return absl::InvalidArgumentError("division by zero");
+    }
+    const std::optional<int64_t> result = name == "+"    ? CheckedAdd(a, b)
+                                          : name == "-"  ? CheckedSub(a, b)
+                                          : name == "*"  ? CheckedMul(a, b)
+                                          : name == "**" ? PythonPow(a, b)
+                                          : name == "//" ? PythonFloorDiv(a, b)
+                                                         : PythonMod(a, b);
+    if (!result.has_value()) return absl::OutOfRangeError("expected integers of 64 bits");
+    return Value::Int(*result);
   }
 
   absl::StatusOr<Value> DoubleBinary(std::string_view name, double a, double b) {
     if (name == "+") return Value::Double(a + b);
     if (name == "-") return Value::Double(a - b);
     if (name == "*") return Value::Double(a * b);
+    const bool by_zero = name == "**" ? a == 0 && b < 0 : b == 0;
+    if (by_zero) return absl::InvalidArgumentError("division by zero");
     if (name == "**") return Value::Double(std::pow(a, b));
-    if (b == 0) return absl::InvalidArgumentError("division by zero");
     if (name == "/") return Value::Double(a / b);
     if (name == "//") return Value::Double(std::floor(a / b));
     const double rest = std::fmod(a, b);
@@ -474,14 +464,13 @@ class Interpreter {
       Scope inner = {.parent = &scope, .loops = scope.loops};
       return Execute(*node.nodes[4], inner, out);
     }
-    // Nested values hold each other: their depth is bounded.
-    ABSL_ASSIGN_OR_RETURN(const Value list, Value::List(items, context_.work));
     const auto loop = std::make_shared<TemplateLoop>();
-    *loop = {.items = std::move(items), .level = scope.loops + 1, .depth = list.depth()};
-    for (; loop->index < loop->items.size(); ++loop->index) {
+    loop->level = scope.loops + 1;
+    ABSL_ASSIGN_OR_RETURN(loop->list, Value::List(std::move(items), context_.work));
+    for (; loop->index < loop->items().size(); ++loop->index) {
       Scope inner = {.parent = &scope, .loops = scope.loops + 1};
       inner.variables.emplace("loop", Value(Value::Loop(loop)));
-      ABSL_RETURN_IF_ERROR(Assign(*node.nodes[0], loop->items[loop->index], inner));
+      ABSL_RETURN_IF_ERROR(Assign(*node.nodes[0], loop->items()[loop->index], inner));
       ABSL_ASSIGN_OR_RETURN(const Flow flow, Execute(*node.nodes[3], inner, out));
       if (flow == Flow::kBreak) break;
     }

@@ -29,12 +29,6 @@ bool IsNameStart(char c) {
          static_cast<unsigned char>(c) >= 0x80;
 }
 bool IsNameCharacter(char c) { return IsNameStart(c) || IsDigit(c); }
-int HexDigit(char c) {
-  if (IsDigit(c)) return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 class Lexer {
  public:
@@ -296,30 +290,29 @@ class Lexer {
                            absl::StatusCode::kUnimplemented);
     }
     const size_t digits = c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
-    char32_t code_point = 0;
+    uint32_t code_point = 0;
+    // Parses up to `size` digits at `from`, and returns their number.
+    const auto parse = [&](size_t from, size_t size, int base) {
+      const std::string_view part = text_.substr(from, size);
+      const char* end =
+          std::from_chars(part.data(), part.data() + part.size(), code_point, base).ptr;
+      return static_cast<size_t>(end - part.data());
+    };
     if (digits > 0) {
-      for (size_t k = 1; k <= digits; ++k) {
-        const int digit = i + k < text_.size() ? HexDigit(text_[i + k]) : -1;
-        if (digit < 0) {
-          return TemplateError(line_, absl::StrCat("the escape \\", std::string(1, c), " needs ",
-                                                   digits, " hexadecimal digits"));
-        }
-        code_point = code_point << 4 | static_cast<char32_t>(digit);
+      if (parse(i + 1, digits, 16) < digits) {
+        return TemplateError(line_, absl::StrCat("the escape \\", std::string(1, c), " needs ",
+                                                 digits, " hexadecimal digits"));
       }
       i += digits;
     } else if (c >= '0' && c <= '7') {
-      size_t end = i;
-      while (end < i + 3 && end < text_.size() && text_[end] >= '0' && text_[end] <= '7') {
-        code_point = code_point << 3 | static_cast<char32_t>(text_[end++] - '0');
-      }
-      i = end - 1;
+      i += parse(i, 3, 8) - 1;
     } else {
       value += '\\';
       value += c;
       return absl::OkStatus();
     }
     if (code_point > 0x10FFFF || (code_point >= 0xD800 && code_point < 0xE000)) {
-      return TemplateError(line_, "an escape is not a code point of UTF-8");
+      return TemplateError(line_, "the escape is a surrogate or above U+10FFFF");
     }
     AppendCodePoint(code_point, value);
     return absl::OkStatus();

@@ -26,14 +26,15 @@ class Parser {
   absl::StatusOr<TemplateNodePtr> Run() { return Block({}); }
 
  private:
-  // One level of nesting, while it exists.
+  // Counts one level of nesting during its lifetime.
   class Nested {
    public:
     explicit Nested(Parser& parser) : parser_(parser) { ++parser_.nesting_; }
     ~Nested() { --parser_.nesting_; }
     absl::Status status() const {
       if (parser_.nesting_ <= kMaxTemplateNesting) return absl::OkStatus();
-      return parser_.Error(absl::StrCat("expected a nesting of at most ", kMaxTemplateNesting),
+      return parser_.Error(absl::StrCat("expected statements and brackets nested at most ",
+                                        kMaxTemplateNesting, " deep"),
                            absl::StatusCode::kResourceExhausted);
     }
 
@@ -111,9 +112,8 @@ class Parser {
     if (operand != nullptr) {
       node.depth = std::max(node.depth, operand->depth + 1);
       if (node.depth > kMaxTemplateDepth) {
-        return Error(
-            absl::StrCat("expected a syntax tree of depth ", kMaxTemplateDepth, " at most"),
-            absl::StatusCode::kResourceExhausted);
+        return Error(absl::StrCat("expected a syntax tree of depth at most ", kMaxTemplateDepth),
+                     absl::StatusCode::kResourceExhausted);
       }
     }
     node.nodes.push_back(std::move(operand));
@@ -387,7 +387,7 @@ class Parser {
     return node;
   }
 
-  // `count`: of arguments or parameters, with the next one.
+  // `count`: number of arguments or parameters, including the next one.
   absl::Status CheckCount(size_t count) const {
     if (count <= kMaxTemplateArguments) return absl::OkStatus();
     return Error(absl::StrCat("expected at most ", kMaxTemplateArguments, " arguments"),
@@ -499,7 +499,7 @@ class Parser {
   }
   absl::Status TagEnd() { return Expect(TokenKind::kBlockEnd, "'%}'"); }
   // The end of a tag, statements, and the tag that ends them.
-  absl::Status AddBody(TemplateNode& node, std::string_view end) {
+  absl::Status AddBlock(TemplateNode& node, std::string_view end) {
     ABSL_RETURN_IF_ERROR(TagEnd());
     ABSL_RETURN_IF_ERROR(Add(node, Block({end})));
     Advance();
@@ -514,13 +514,13 @@ class Parser {
     if (name == "set") return Set(std::move(node));
     if (name == "macro") return Macro(std::move(node));
     if (name == "generation") {  // marks text of the assistant, for training
-      ABSL_RETURN_IF_ERROR(AddBody(*node, "endgeneration"));
+      ABSL_RETURN_IF_ERROR(AddBlock(*node, "endgeneration"));
       return node;
     }
     if (name == "filter") {
       node->kind = Kind::kFilterBlock;
       ABSL_RETURN_IF_ERROR(AddFilters(*node));
-      ABSL_RETURN_IF_ERROR(AddBody(*node, "endfilter"));
+      ABSL_RETURN_IF_ERROR(AddBlock(*node, "endfilter"));
       return node;
     }
     if (name == "print") {
@@ -555,7 +555,7 @@ class Parser {
       if (!SkipName("elif")) break;
     }
     if (SkipName("else")) {
-      ABSL_RETURN_IF_ERROR(AddBody(*node, "endif"));
+      ABSL_RETURN_IF_ERROR(AddBlock(*node, "endif"));
     } else {
       Advance();
       ABSL_RETURN_IF_ERROR(TagEnd());
@@ -581,7 +581,7 @@ class Parser {
     ABSL_RETURN_IF_ERROR(Add(*node, Block({"else", "endfor"})));
     --loops_;
     if (SkipName("else")) {
-      ABSL_RETURN_IF_ERROR(AddBody(*node, "endfor"));
+      ABSL_RETURN_IF_ERROR(AddBlock(*node, "endfor"));
       return node;
     }
     ABSL_RETURN_IF_ERROR(Add(*node, TemplateNodePtr()));
@@ -636,7 +636,7 @@ class Parser {
     } else {
       ABSL_RETURN_IF_ERROR(Add(*node, TemplateNodePtr()));
     }
-    ABSL_RETURN_IF_ERROR(AddBody(*node, "endset"));
+    ABSL_RETURN_IF_ERROR(AddBlock(*node, "endset"));
     return node;
   }
 
@@ -662,7 +662,7 @@ class Parser {
       }
     }
     in_macro_ = true;
-    ABSL_RETURN_IF_ERROR(AddBody(*node, "endmacro"));
+    ABSL_RETURN_IF_ERROR(AddBlock(*node, "endmacro"));
     in_macro_ = false;
     for (TemplateNodePtr& value : defaults) ABSL_RETURN_IF_ERROR(Add(*node, std::move(value)));
     return node;

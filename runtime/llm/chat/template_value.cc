@@ -4,10 +4,9 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <limits>
-#include <tuple>
 
 #include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
 #include "runtime/llm/tokenizer/unicode_text.h"
 
 namespace belay::llm {
@@ -285,7 +284,7 @@ bool TemplateValue::truth() const {
 int TemplateValue::depth() const {
   if (const TemplateSequence* list = sequence()) return list->depth;
   if (const TemplateMapping* dict = mapping()) return dict->depth;
-  if (const Loop* loop = get_if<Loop>()) return (*loop)->depth;
+  if (const Loop* loop = get_if<Loop>()) return (*loop)->list.depth();
   if (const TemplateMethod* method = get_if<TemplateMethod>()) return method->object->depth() + 1;
   return 0;
 }
@@ -351,7 +350,16 @@ absl::StatusOr<bool> Less(const TemplateValue& a, const TemplateValue& b, Templa
     return x.size() < y.size();
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("expected values of an order, got ", a.type_name(), " and ", b.type_name()));
+      absl::StrCat("expected two numbers, strings or lists to compare, got ", a.type_name(),
+                   " and ", b.type_name()));
+}
+
+absl::StatusOr<bool> LessOrEqual(const TemplateValue& a, const TemplateValue& b,
+                                 TemplateWork& work) {
+  // Not !Less(b, a): comparisons with NaN are false.
+  ABSL_ASSIGN_OR_RETURN(const bool less, Less(a, b, work));
+  if (less) return true;
+  return Equal(a, b, work);
 }
 
 absl::StatusOr<const TemplateValue*> Find(const TemplateMapping& mapping, const TemplateValue& key,
@@ -385,20 +393,9 @@ bool IsPythonSpace(char32_t c) { return IsWhitespace(c) || (c >= 0x1C && c <= 0x
 
 std::string_view Strip(std::string_view text, bool left, bool right,
                        const std::string* characters) {
-  const auto removed = [&](char32_t c, std::string_view bytes) {
+  return StripIf(text, left, right, [&](char32_t c, std::string_view bytes) {
     return characters == nullptr ? IsPythonSpace(c) : characters->find(bytes) != std::string::npos;
-  };
-  while (left && !text.empty()) {
-    const size_t n = Utf8Length(text.front());
-    if (!removed(FirstCodePoint(text), text.substr(0, n))) break;
-    text.remove_prefix(n);
-  }
-  while (right && !text.empty()) {
-    const size_t n = LastUtf8Length(text);
-    if (!removed(LastCodePoint(text), text.substr(text.size() - n))) break;
-    text.remove_suffix(n);
-  }
-  return text;
+  });
 }
 
 }  // namespace belay::llm

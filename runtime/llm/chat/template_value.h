@@ -74,7 +74,9 @@ class TemplateValue {
   using Loop = std::shared_ptr<const TemplateLoop>;
 
   TemplateValue() : value_(None()) {}
-  static TemplateValue MakeUndefined(std::string name) { return TemplateValue(Undefined{name}); }
+  static TemplateValue MakeUndefined(std::string name) {
+    return TemplateValue(Undefined{std::move(name)});
+  }
   static TemplateValue Bool(bool value) { return TemplateValue(value); }
   static TemplateValue Int(int64_t value) { return TemplateValue(value); }
   static TemplateValue Double(double value) { return TemplateValue(value); }
@@ -139,12 +141,13 @@ class TemplateValue {
   Variant value_;
 };
 
-// Attributes of `loop`.
+// The variable `loop` of a `for` statement.
 struct TemplateLoop {
-  std::vector<TemplateValue> items;
+  TemplateValue list;  // of the items
   size_t index = 0;
   int level = 1;  // of nested loops
-  int depth = 1;  // as that of a list of the items
+
+  const std::vector<TemplateValue>& items() const { return list.sequence()->items; }
 };
 
 struct TemplateNamespace {
@@ -155,6 +158,9 @@ struct TemplateNamespace {
 absl::StatusOr<bool> Equal(const TemplateValue& a, const TemplateValue& b, TemplateWork& work);
 // a < b. kInvalidArgument for types without an order.
 absl::StatusOr<bool> Less(const TemplateValue& a, const TemplateValue& b, TemplateWork& work);
+// a <= b. Errors of Less.
+absl::StatusOr<bool> LessOrEqual(const TemplateValue& a, const TemplateValue& b,
+                                 TemplateWork& work);
 // Value of a key, or nullptr.
 absl::StatusOr<const TemplateValue*> Find(const TemplateMapping& mapping, const TemplateValue& key,
                                           TemplateWork& work);

@@ -30,13 +30,8 @@ std::string Without(const std::string& text, bool (*is_removed)(char32_t)) {
 }
 
 std::string Stripped(std::string_view text, bool left, bool right) {
-  while (left && !text.empty() && IsWhitespace(FirstCodePoint(text))) {
-    text.remove_prefix(Utf8Length(text[0]));
-  }
-  while (right && !text.empty() && IsWhitespace(LastCodePoint(text))) {
-    text.remove_suffix(LastUtf8Length(text));
-  }
-  return std::string(text);
+  return std::string(
+      StripIf(text, left, right, [](char32_t c, std::string_view) { return IsWhitespace(c); }));
 }
 
 // The blocks that BERT splits into characters:

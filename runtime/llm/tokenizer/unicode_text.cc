@@ -77,6 +77,21 @@ void ForEachCodePoint(std::string_view text,
   }
 }
 
+std::string_view StripIf(std::string_view text, bool left, bool right,
+                         absl::FunctionRef<bool(char32_t, std::string_view)> removed) {
+  while (left && !text.empty()) {
+    const size_t n = Utf8Length(text.front());
+    if (!removed(FirstCodePoint(text), text.substr(0, n))) break;
+    text.remove_prefix(n);
+  }
+  while (right && !text.empty()) {
+    const size_t n = LastUtf8Length(text);
+    if (!removed(LastCodePoint(text), text.substr(text.size() - n))) break;
+    text.remove_suffix(n);
+  }
+  return text;
+}
+
 // https://www.unicode.org/Public/14.0.0/ucd/PropList.txt
 bool IsWhitespace(char32_t c) {
   return (c >= 0x9 && c <= 0xD) || c == 0x20 || c == 0x85 || c == 0xA0 || c == 0x1680 ||

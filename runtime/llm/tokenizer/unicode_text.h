@@ -37,6 +37,11 @@ size_t CodePoints(std::string_view text);
 void ForEachCodePoint(std::string_view text,
                       absl::FunctionRef<void(char32_t, std::string_view)> visit);
 
+// Removes the code points at the start (`left`) and at the end (`right`) for which
+// removed(code point, its bytes) is true.
+std::string_view StripIf(std::string_view text, bool left, bool right,
+                         absl::FunctionRef<bool(char32_t, std::string_view)> removed);
+
 // Categories of Unicode.
 bool IsWhitespace(char32_t c);      // property White_Space
 bool IsPunctuation(char32_t c);     // P*, and the punctuation and symbols of ASCII
