@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/types/span.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 

@@ -14,20 +14,21 @@
 
 namespace belay::llm {
 
-// Makes the tokens of the session those of the rendered messages, a JSON array
-// (ChatTemplate::Render). The longest common prefix is kept; only the tokens after it are evaluated
-// if SessionOptions::rewind allows. Returns their number. Session::Generate then gives the reply;
+// Renders messages, a JSON array (ChatTemplate::Render), and replaces the tokens of the session by
+// those of the result. Keeps the longest common prefix, and returns the number of tokens after it.
+// If SessionOptions::rewind allows, evaluates only these. Session::Generate then gives the reply;
 // stop it at EndTokens().
 //   kInvalidArgument  the messages have no tokens
-//   errors of ChatTemplate::Render, Tokenizer::Encode and Session::Append. After an error of the
-//   latter, the session has the tokens of the common prefix.
+//   kOutOfRange       more tokens than the context length
+//   errors of ChatTemplate::Render, Tokenizer::Encode and Session::Append. After an error of
+//   Session::Append, the session has the tokens of the common prefix.
 absl::StatusOr<int64_t> AppendMessages(Session& session, const Tokenizer& tokenizer,
                                        const ChatTemplate& chat, std::string_view messages,
                                        const ChatOptions& options = {},
                                        const ExecuteOptions& execute = {});
 
-// Tokens that end a text or a turn: the eos_token of `chat`, which may be null, and special tokens
-// with the names of common models: </s>, <eos>, <|endoftext|>, <|eot_id|>, <|im_end|>,
+// Tokens that end a text or a turn: the eos_token of `chat`, which may be null, and the special
+// tokens of common models: </s>, <eos>, <|endoftext|>, <|eot_id|>, <|im_end|>,
 // <end_of_turn>, <|end|> and others. Each occurs once.
 std::vector<int32_t> EndTokens(const Tokenizer& tokenizer, const ChatTemplate* chat = nullptr);
 

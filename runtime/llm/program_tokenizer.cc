@@ -5,6 +5,7 @@
 #include "absl/types/span.h"
 #include "runtime/core/sha256.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
 
 namespace belay::llm {
 namespace {
