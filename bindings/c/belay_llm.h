@@ -47,7 +47,7 @@ typedef struct belay_text_model_options {
 } belay_text_model_options;
 
 /* The program must outlive the model. NULL options: the defaults.
- *   NOT_FOUND           no such methods
+ *   NOT_FOUND           unknown methods
  *   INVALID_ARGUMENT    signatures that differ from those of language models (all differences are
  *                       listed); invalid options, tokenizer or template
  *   UNIMPLEMENTED       a tokenizer or template that is not supported
@@ -63,31 +63,32 @@ BELAY_API int64_t belay_text_model_context_length(const belay_text_model* model)
 BELAY_API int32_t belay_text_model_has_tokenizer(const belay_text_model* model);
 BELAY_API int32_t belay_text_model_has_chat_template(const belay_text_model* model);
 
-/* The tokens of a text, as int32_t elements. `special_tokens` 1: adds tokens such as that of the
- * beginning. FAILED_PRECONDITION: no tokenizer. INVALID_ARGUMENT: not UTF-8. */
+/* Tokenizes a string; the result has int32_t elements. `special_tokens` 1: adds special tokens, such
+ * as beginning-of-sequence. FAILED_PRECONDITION: no tokenizer. INVALID_ARGUMENT: not UTF-8. */
 BELAY_API belay_status belay_text_model_encode(const belay_text_model* model, const char* text,
                                                size_t text_size, int32_t special_tokens,
                                                belay_bytes** tokens, belay_error** error);
-/* The text of tokens. Special tokens are skipped unless `special_tokens`. FAILED_PRECONDITION. */
+/* Converts tokens to a string. Special tokens are skipped unless `special_tokens` is 1.
+ * FAILED_PRECONDITION: no tokenizer. */
 BELAY_API belay_status belay_text_model_decode(const belay_text_model* model, const int32_t* tokens,
                                                size_t num_tokens, int32_t special_tokens,
                                                belay_bytes** text, belay_error** error);
-/* The tokens that end a text or a turn, as int32_t elements. Empty without a tokenizer. */
+/* Tokens that end a sequence or a turn, as int32_t elements. Empty without a tokenizer. */
 BELAY_API belay_status belay_text_model_end_tokens(const belay_text_model* model,
                                                    belay_bytes** tokens, belay_error** error);
 
 typedef struct belay_chat_options {
   size_t struct_size; /* sizeof(belay_chat_options) */
-  /* 1: the text ends after the last message. 0: it ends where the reply of the model begins. */
+  /* 1: the result ends after the last message. 0: it ends where the reply of the model begins. */
   int32_t no_generation_prompt;
   const char* tools;     /* a JSON array of tool schemas; NULL: none */
   const char* variables; /* a JSON object of variables of the template; NULL: none */
 } belay_chat_options;
 
-/* The text of messages, a JSON array of objects such as {"role": "user", "content": "Hi"}. Its time
- * is the local time. NULL options: the defaults.
+/* Renders messages, a JSON array of objects such as {"role": "user", "content": "Hi"}, by the chat
+ * template. The template's time is the local time. NULL options: the defaults.
  *   FAILED_PRECONDITION  no chat template
- *   INVALID_ARGUMENT     other messages; an error that the template raises
+ *   INVALID_ARGUMENT     malformed messages; an error that the template raises
  *   UNIMPLEMENTED        a part of the template that is not supported
  *   RESOURCE_EXHAUSTED   the template needs too many steps or too much memory */
 BELAY_API belay_status belay_text_model_render(const belay_text_model* model, const char* messages,
@@ -117,16 +118,16 @@ BELAY_API size_t belay_session_num_tokens(const belay_session* session);
 /* Valid until the next call that changes the session. */
 BELAY_API const int32_t* belay_session_tokens(const belay_session* session);
 
-/* Evaluates tokens after the present ones. After an error, the session is as before. NULL options:
- * the defaults.
+/* Appends tokens and evaluates them. After an error, the session is unchanged. NULL options: the
+ * defaults.
  *   OUT_OF_RANGE  a token outside the vocabulary; more tokens than the context length
  *   errors of belay_method_execute */
 BELAY_API belay_status belay_session_append(belay_session* session, const int32_t* tokens,
                                             size_t num_tokens, const belay_execute_options* options,
                                             belay_error** error);
-/* Makes the tokens of the session those of the messages (belay_text_model_render), and stores the
- * number of evaluated tokens, unless NULL. Evaluates the tokens after the longest common prefix.
- * After an error of the evaluation, the session has the tokens of that prefix. Errors of
+/* Replaces the tokens of the session by those of the rendered messages (belay_text_model_render).
+ * Evaluates only the tokens after the longest common prefix, and stores their number, unless NULL.
+ * If the evaluation fails, the session has the tokens of that prefix. Errors of
  * belay_text_model_render and belay_session_append; FAILED_PRECONDITION: no tokenizer. */
 BELAY_API belay_status belay_session_append_messages(belay_session* session, const char* messages,
                                                      const belay_chat_options* chat,
@@ -136,7 +137,7 @@ BELAY_API belay_status belay_session_append_messages(belay_session* session, con
  * FAILED_PRECONDITION: the session has no tokens. */
 BELAY_API belay_status belay_session_logits(belay_session* session, const float** logits,
                                             belay_error** error);
-/* Removes the tokens from `position` on. OUT_OF_RANGE. */
+/* Removes the tokens from `position` on. OUT_OF_RANGE: more than the number of tokens. */
 BELAY_API belay_status belay_session_cut(belay_session* session, size_t position,
                                          belay_error** error);
 /* Creates an independent session with the same tokens and cache. */
@@ -145,7 +146,8 @@ BELAY_API belay_status belay_session_fork(const belay_session* session, belay_se
 /* Copies tokens and cache, for belay_session_restore with the same program. */
 BELAY_API belay_status belay_session_save(const belay_session* session, belay_bytes** bytes,
                                           belay_error** error);
-/* DATA_LOSS: damaged bytes. INVALID_ARGUMENT: other bytes, or of another model. */
+/* Replaces tokens and cache by saved ones. DATA_LOSS: damaged bytes. INVALID_ARGUMENT: not a saved
+ * session, or one of another model. */
 BELAY_API belay_status belay_session_restore(belay_session* session, const void* bytes, size_t size,
                                              belay_error** error);
 
@@ -190,7 +192,7 @@ typedef struct belay_generated_token {
   size_t struct_size; /* set by the caller to sizeof(belay_generated_token) */
   belay_finish finish;
   int32_t token; /* -1 if finished */
-  /* The text that became certain; if finished, the rest. Empty without a tokenizer. Valid until the
+  /* Text that this token completes; if finished, the rest. Empty without a tokenizer. Valid until the
    * next call. */
   const char* text;
   size_t text_size;

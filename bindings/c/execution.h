@@ -11,9 +11,14 @@
 #include "absl/status/statusor.h"
 #include "bindings/c/belay.h"
 #include "bindings/c/handles.h"
+#include "runtime/core/thread_pool.h"
 #include "runtime/executor/execute_options.h"
 
 namespace belay::c {
+
+// Creates the threads of the options; null for 0 and 1, which use only the calling thread.
+// kInvalidArgument: expected 0 to 256.
+absl::StatusOr<std::unique_ptr<ThreadPool>> CreateThreads(int32_t num_threads);
 
 // Errors of belay_method_load.
 absl::StatusOr<std::unique_ptr<belay_method>> LoadMethod(const belay_program* program,

@@ -2,7 +2,9 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <new>
+#include <utility>
 #include <variant>
 
 #include "absl/types/span.h"
@@ -125,22 +127,26 @@ std::chrono::steady_clock::time_point DeadlineAfter(uint64_t timeout_ns) {
          std::chrono::nanoseconds(std::min(timeout_ns, kCentury));
 }
 
+absl::StatusOr<std::unique_ptr<ThreadPool>> CreateThreads(int32_t num_threads) {
+  constexpr int32_t kMostThreads = 256;
+  if (num_threads < 0 || num_threads > kMostThreads) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("num_threads: expected 0 to ", kMostThreads, ", got ", num_threads));
+  }
+  if (num_threads <= 1) return nullptr;
+  return std::make_unique<ThreadPool>(num_threads);
+}
+
 absl::StatusOr<std::unique_ptr<belay_method>> LoadMethod(const belay_program* program,
                                                          const char* name,
                                                          const belay_method_options* given) {
   if (program == nullptr) return Missing("a program");
   if (name == nullptr) return Missing("the name of a method");
   ABSL_ASSIGN_OR_RETURN(const belay_method_options known, Known(given));
-  constexpr int32_t kMostThreads = 256;
-  if (known.num_threads < 0 || known.num_threads > kMostThreads) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("num_threads: expected 0 to ", kMostThreads, ", got ", known.num_threads));
-  }
+  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<ThreadPool> threads, CreateThreads(known.num_threads));
   std::unique_ptr<belay_method> created(new (std::nothrow) belay_method);
   if (created == nullptr) return NoMemory("a method");
-  if (known.num_threads > 1) {
-    created->threads = std::make_unique<ThreadPool>(known.num_threads);
-  }
+  created->threads = std::move(threads);
   MethodOptions options;
   options.threads = created->threads.get();
   if (known.log != nullptr) options.events = {.log = known.log->log.get()};

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <new>
 #include <optional>
@@ -16,6 +15,7 @@
 #include "bindings/c/execution.h"
 #include "bindings/c/handles.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/core/thread_pool.h"
 #include "runtime/llm/conversation.h"
 #include "runtime/llm/program_tokenizer.h"
 #include "runtime/llm/session.h"
@@ -35,17 +35,13 @@ struct belay_session {
 
 struct belay_generation {
   std::optional<belay::llm::TokenStream> stream;
-  std::string text;
-  size_t returned = 0;  // bytes of text
-  bool finished = false;
+  size_t returned = 0;  // bytes of the stream's text
 };
 
 namespace belay::c {
 namespace {
 
-constexpr int32_t kMaxThreads = 256;
-
-// The tokenizer or template of the options, else that of the program, if it has one.
+// Sets the tokenizer or template of the options, else that of the program, if it has one.
 template <class T, class Parse, class Read>
 absl::Status Choose(const char* given, size_t size, const Program& program, Parse parse, Read read,
                     std::optional<T>& chosen) {
@@ -61,13 +57,10 @@ absl::StatusOr<std::unique_ptr<belay_text_model>> CreateModel(
     const belay_program* program, const belay_text_model_options* given) {
   if (program == nullptr) return Missing("a program");
   ABSL_ASSIGN_OR_RETURN(const belay_text_model_options known, Known(given));
-  if (known.num_threads < 0 || known.num_threads > kMaxThreads) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("num_threads: expected 0 to ", kMaxThreads, ", got ", known.num_threads));
-  }
+  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<ThreadPool> threads, CreateThreads(known.num_threads));
   std::unique_ptr<belay_text_model> created(new (std::nothrow) belay_text_model);
   if (created == nullptr) return NoMemory("a text model");
-  if (known.num_threads > 1) created->threads = std::make_unique<ThreadPool>(known.num_threads);
+  created->threads = std::move(threads);
   const Program& file = *program->program;
   ABSL_ASSIGN_OR_RETURN(
       created->model,
@@ -158,6 +151,7 @@ absl::StatusOr<std::string> Render(const belay_text_model* model, const char* me
   return chat->Render(messages, options);
 }
 
+// Empty without a tokenizer.
 std::vector<int32_t> EndTokensOf(const belay_text_model& model) {
   if (!model.tokenizer.has_value()) return {};
   return llm::EndTokens(*model.tokenizer, model.chat.has_value() ? &*model.chat : nullptr);
@@ -247,10 +241,9 @@ absl::StatusOr<belay_generated_token> Next(belay_generation* generation) {
         static_cast<belay_finish>(static_cast<int>(generation->stream->result().finish) + 1);
   }
   const std::string& text = generation->stream->result().text;
-  generation->text = text.substr(generation->returned);
+  result.text = text.c_str() + generation->returned;
+  result.text_size = text.size() - generation->returned;
   generation->returned = text.size();
-  result.text = generation->text.c_str();
-  result.text_size = generation->text.size();
   return result;
 }
 

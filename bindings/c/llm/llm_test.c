@@ -18,7 +18,7 @@
 /* Words "w0 " to "w95 ". */
 static char tokenizer[4096];
 
-static void MakeTokenizer(void) {
+static void WriteTokenizer(void) {
   char* end = tokenizer;
   end += sprintf(end, "{\"model\":{\"type\":\"WordLevel\",\"vocab\":{");
   for (int t = 0; t < 96; ++t) end += sprintf(end, "%s\"w%d \":%d", t == 0 ? "" : ",", t, t);
@@ -82,7 +82,7 @@ static size_t Generate(belay_session* session, int64_t most, int32_t* tokens, ch
   return count;
 }
 
-static void TestText(const belay_text_model* model) {
+static void EncodesDecodesAndRenders(const belay_text_model* model) {
   belay_bytes* bytes = NULL;
   EXPECT(belay_text_model_has_tokenizer(model) && belay_text_model_has_chat_template(model));
   EXPECT(belay_text_model_vocabulary(model) == 96);
@@ -106,7 +106,7 @@ static void TestText(const belay_text_model* model) {
   belay_bytes_free(bytes);
 }
 
-static void TestSessions(const belay_text_model* model) {
+static void SessionsForkCutAndRestore(const belay_text_model* model) {
   belay_session* session = NewSession(model);
   const int32_t prompt[3] = {5, 90, 1};
   REQUIRE(belay_session_append(session, prompt, 3, NULL, NULL) == BELAY_OK);
@@ -146,77 +146,72 @@ static void TestSessions(const belay_text_model* model) {
   belay_session_free(session);
 }
 
-static void TestErrors(const belay_program* program, const belay_text_model* model) {
-  belay_error* error = NULL;
+static void ReportsErrors(const belay_program* program, const belay_text_model* model) {
   belay_session* session = NewSession(model);
   belay_generation* generation = NULL;
   belay_bytes* bytes = NULL;
-  ExpectError(__LINE__, belay_generation_create(session, NULL, &generation, &error), error,
-              BELAY_FAILED_PRECONDITION, "the session is empty");
+  EXPECT_ERROR(belay_generation_create(session, NULL, &generation, &error),
+               BELAY_FAILED_PRECONDITION, "the session is empty");
   const int32_t bad = 96;
-  ExpectError(__LINE__, belay_session_append(session, &bad, 1, NULL, &error), error,
-              BELAY_OUT_OF_RANGE, "[0, 96)");
-  ExpectError(__LINE__, belay_session_append(session, NULL, 1, NULL, &error), error,
-              BELAY_INVALID_ARGUMENT, "tokens");
-  ExpectError(__LINE__, belay_session_cut(session, 1, &error), error, BELAY_OUT_OF_RANGE, "[0, 0]");
-  ExpectError(__LINE__, belay_session_restore(session, "x", 1, &error), error,
-              BELAY_INVALID_ARGUMENT, "saved session");
-  ExpectError(__LINE__, belay_text_model_encode(model, "\xff", 1, 0, &bytes, &error), error,
-              BELAY_INVALID_ARGUMENT, "UTF-8");
-  ExpectError(__LINE__, belay_text_model_render(model, "{}", NULL, &bytes, &error), error,
-              BELAY_INVALID_ARGUMENT, "array of objects");
+  EXPECT_ERROR(belay_session_append(session, &bad, 1, NULL, &error), BELAY_OUT_OF_RANGE, "[0, 96)");
+  EXPECT_ERROR(belay_session_append(session, NULL, 1, NULL, &error), BELAY_INVALID_ARGUMENT,
+               "tokens");
+  EXPECT_ERROR(belay_session_cut(session, 1, &error), BELAY_OUT_OF_RANGE, "[0, 0]");
+  EXPECT_ERROR(belay_session_restore(session, "x", 1, &error), BELAY_INVALID_ARGUMENT,
+               "saved session");
+  EXPECT_ERROR(belay_text_model_encode(model, "\xff", 1, 0, &bytes, &error), BELAY_INVALID_ARGUMENT,
+               "UTF-8");
+  EXPECT_ERROR(belay_text_model_render(model, "{}", NULL, &bytes, &error), BELAY_INVALID_ARGUMENT,
+               "array of objects");
   belay_cancellation* cancellation = belay_cancellation_create();
   belay_cancellation_cancel(cancellation);
   belay_execute_options cancelled = {sizeof(cancelled)};
   cancelled.cancellation = cancellation;
   const int32_t good = 3;
-  ExpectError(__LINE__, belay_session_append(session, &good, 1, &cancelled, &error), error,
-              BELAY_CANCELLED, "");
+  EXPECT_ERROR(belay_session_append(session, &good, 1, &cancelled, &error), BELAY_CANCELLED, "");
   EXPECT(belay_session_num_tokens(session) == 0);
   belay_cancellation_free(cancellation);
   REQUIRE(belay_session_append(session, &good, 1, NULL, NULL) == BELAY_OK);
   belay_generation_options options = {sizeof(options)};
   options.temperature = -1;
-  ExpectError(__LINE__, belay_generation_create(session, &options, &generation, &error), error,
-              BELAY_INVALID_ARGUMENT, "temperature");
+  EXPECT_ERROR(belay_generation_create(session, &options, &generation, &error),
+               BELAY_INVALID_ARGUMENT, "temperature");
   belay_generated_token token = {0};
-  ExpectError(__LINE__, belay_generation_next(NULL, &token, &error), error, BELAY_INVALID_ARGUMENT,
-              "struct_size");
+  EXPECT_ERROR(belay_generation_next(NULL, &token, &error), BELAY_INVALID_ARGUMENT, "struct_size");
   belay_session_free(session);
 
   belay_text_model_options plain = {sizeof(plain)};
   belay_text_model* other = NULL;
   plain.prefill = "none";
-  ExpectError(__LINE__, belay_text_model_create(program, &plain, &other, &error), error,
-              BELAY_NOT_FOUND, "none");
+  EXPECT_ERROR(belay_text_model_create(program, &plain, &other, &error), BELAY_NOT_FOUND, "none");
   plain.prefill = NULL;
   plain.num_threads = 300;
-  ExpectError(__LINE__, belay_text_model_create(program, &plain, &other, &error), error,
-              BELAY_INVALID_ARGUMENT, "num_threads");
+  EXPECT_ERROR(belay_text_model_create(program, &plain, &other, &error), BELAY_INVALID_ARGUMENT,
+               "num_threads");
   REQUIRE(belay_text_model_create(program, NULL, &other, NULL) == BELAY_OK);
   EXPECT(!belay_text_model_has_tokenizer(other) && !belay_text_model_has_chat_template(other));
-  ExpectError(__LINE__, belay_text_model_encode(other, "a", 1, 0, &bytes, &error), error,
-              BELAY_FAILED_PRECONDITION, "has no tokenizer");
-  ExpectError(__LINE__, belay_text_model_render(other, "[]", NULL, &bytes, &error), error,
-              BELAY_FAILED_PRECONDITION, "has no chat template");
+  EXPECT_ERROR(belay_text_model_encode(other, "a", 1, 0, &bytes, &error), BELAY_FAILED_PRECONDITION,
+               "has no tokenizer");
+  EXPECT_ERROR(belay_text_model_render(other, "[]", NULL, &bytes, &error),
+               BELAY_FAILED_PRECONDITION, "has no chat template");
   belay_text_model_free(other);
-  ExpectError(__LINE__, belay_session_create(NULL, NULL, &session, &error), error,
-              BELAY_INVALID_ARGUMENT, "a text model");
+  EXPECT_ERROR(belay_session_create(NULL, NULL, &session, &error), BELAY_INVALID_ARGUMENT,
+               "a text model");
 }
 
 int main(void) {
-  MakeTokenizer();
+  WriteTokenizer();
   belay_lowered* lowered = NULL;
   belay_program* program = LowerModel(&lowered);
   belay_text_model* model = NewModel(program);
-  TestText(model);
-  TestSessions(model);
-  TestErrors(program, model);
+  EncodesDecodesAndRenders(model);
+  SessionsForkCutAndRestore(model);
+  ReportsErrors(program, model);
   belay_text_model_free(model);
   belay_text_model_free(NULL);
   belay_session_free(NULL);
   belay_generation_free(NULL);
   belay_program_free(program);
   belay_lowered_free(lowered);
-  return failures == 0 ? 0 : 1;
+  return Failed();
 }
