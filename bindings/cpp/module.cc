@@ -22,14 +22,14 @@ constexpr int kMaxThreads = 256;
 
 }  // namespace
 
-// In the order of construction: methods refer to the others.
+// Methods refer to the other members, so they are declared last.
 struct Module::Loaded {
   explicit Loaded(Program opened) : program(std::move(opened)) {}
 
   KernelRegistry kernels;
   Program program;
   std::unique_ptr<ThreadPool> threads;
-  std::optional<SharedState> state;  // none if methods have different buffers of one name
+  std::optional<SharedState> state;  // unset if methods have different buffers of one name
   std::map<std::string, Method> methods;
 };
 
@@ -47,10 +47,10 @@ absl::Status Module::load() {
   }
   ABSL_ASSIGN_OR_RETURN(Program program,
                         pte::OpenAnyProgram(path_, {options_.program, options_.data_files}));
-  const bool is_foreign = !program.format().empty();
+  const bool is_executorch = !program.format().empty();
   auto loaded = std::make_unique<Loaded>(std::move(program));
   ABSL_RETURN_IF_ERROR(AddStandardKernels(loaded->kernels));
-  if (is_foreign) ABSL_RETURN_IF_ERROR(loaded->kernels.Add(pte::PrimKernels()));
+  if (is_executorch) ABSL_RETURN_IF_ERROR(loaded->kernels.Add(pte::PrimKernels()));
   if (options_.threads > 1) loaded->threads = std::make_unique<ThreadPool>(options_.threads);
   absl::StatusOr<SharedState> state = SharedState::Create(loaded->program, {});
   if (state.ok()) {

@@ -1,4 +1,4 @@
-// Loads a program file and calls its methods, in the fewest lines:
+// Loads a program file and calls its methods in a few lines:
 //
 //   belay::Module module("model.belay");
 //   std::vector<float> x(64);
@@ -26,8 +26,8 @@
 namespace belay {
 
 struct ModuleOptions {
-  int threads = 1;                // that work on each call, 1 to 256. Results do not depend on it.
-  Program::Options program = {};  // access to the file, limits
+  int threads = 1;                           // of each call, 1 to 256; does not change results
+  Program::Options program = {};             // access to the file, limits
   std::vector<std::string> data_files = {};  // external tensors (.ptd) of ExecuTorch programs
 };
 
@@ -44,7 +44,7 @@ class Module {
   ~Module();
 
   // Opens and validates the file, unless it is open.
-  //   kInvalidArgument  threads; the file violates a rule
+  //   kInvalidArgument  invalid number of threads; the file violates a rule
   //   other errors of pte::OpenAnyProgram
   absl::Status load();
   // Loads a method, unless it is loaded. Errors of load and of Method::Load.
@@ -55,8 +55,8 @@ class Module {
   // Sets the inputs, executes a method and returns its outputs. The memory of inputs must stay valid
   // during the call, and is written if the program mutates them. Tensors of outputs are views, valid
   // until the next call of the same method.
-  //   kInvalidArgument  the number of inputs; errors of Method::SetInput
-  //   errors of load_method and of Method::Execute
+  //   kInvalidArgument  wrong number of inputs
+  //   errors of load_method, Method::SetInput and Method::Execute
   absl::StatusOr<std::vector<EValue>> execute(const std::string& name,
                                               absl::Span<const EValue> inputs = {},
                                               const ExecuteOptions& options = {});

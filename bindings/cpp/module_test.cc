@@ -1,6 +1,5 @@
 #include "bindings/cpp/module.h"
 
-#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,11 +37,9 @@ class ModuleTest : public TestInDirectory {
     TestInDirectory::SetUp();
     size_t size;
     const void* bytes = TestProgramBytes(&size);
-    std::ofstream(Path("m.belay"), std::ios::binary)
-        .write(static_cast<const char*>(bytes), static_cast<std::streamsize>(size));
+    Write("m.belay", std::string(static_cast<const char*>(bytes), size));
     bytes = TestFileBytes(TEST_PTE_PROGRAM, &size);
-    std::ofstream(Path("m.pte"), std::ios::binary)
-        .write(static_cast<const char*>(bytes), static_cast<std::streamsize>(size));
+    Write("m.pte", std::string(static_cast<const char*>(bytes), size));
   }
   std::vector<float> x_ = {1, 2}, y_ = {10, 20};
 };
