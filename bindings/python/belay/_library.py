@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-from ctypes import POINTER, byref, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64
+from ctypes import c_void_p
 
 from ._errors import Error
 
@@ -426,6 +427,11 @@ def take_bytes(handle: c_void_p) -> bytes:
     content = ctypes.string_at(lib.belay_bytes_data(handle), lib.belay_bytes_size(handle))
     lib.belay_bytes_free(handle)
     return content
+
+
+def nanoseconds(timeout):
+    """Returns the nanoseconds of a timeout in seconds; 0 without one."""
+    return 0 if timeout is None else max(int(timeout * 1e9), 1)
 
 
 def strings(values):

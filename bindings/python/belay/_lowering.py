@@ -21,6 +21,7 @@ from ._library import (
     byref,
     call,
     lib,
+    nanoseconds,
     require_compiler,
     strings,
     take_bytes,
@@ -68,11 +69,6 @@ def _file(source: Any, keep: List[Any]) -> File:
         source = source._path if source._content is None else source._content
     archive = _archive(None, source, keep)
     return File(path=archive.path, bytes=archive.bytes, size=archive.size)
-
-
-def _nanoseconds(timeout: Optional[float]) -> int:
-    """Returns the nanoseconds of a timeout in seconds; 0 without one."""
-    return 0 if timeout is None else max(int(timeout * 1e9), 1)
 
 
 class _Progress:
@@ -151,7 +147,7 @@ def lower(
     if isinstance(backends, str):
         backends = [backends]
     elif backends is not None:
-        # Names without a method are one list of priorities; each entry with a method is its own.
+        # Names without a method form one list of priorities; each entry with a method is separate.
         plain = [name for name in backends if ":" not in name]
         backends = [name for name in backends if ":" in name] + ([",".join(plain)] if plain else [])
     sizes = [] if max_size is None else max_size
@@ -171,7 +167,7 @@ def lower(
         limit_nodes=limit_nodes,
         limit_memory_bytes=limit_memory_bytes,
         limit_work=limit_work,
-        timeout_ns=_nanoseconds(timeout),
+        timeout_ns=nanoseconds(timeout),
         tokenizer=None if tokenizer is None else os.fsencode(tokenizer),
     )
     chat_templates = [chat_template] if isinstance(chat_template, (str, os.PathLike)) else chat_template
@@ -273,7 +269,7 @@ def verify(
         calls=calls,
         atol=atol,
         rtol=rtol,
-        timeout_ns=_nanoseconds(timeout),
+        timeout_ns=nanoseconds(timeout),
     )
     equal, handle = c_int32(), c_void_p()
     files = _file(archive, keep), _file(program, keep)

@@ -7,6 +7,7 @@ import ctypes
 import json
 import os
 import threading
+from contextlib import contextmanager
 from ctypes import c_float, c_int32, c_size_t, c_void_p
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Union
 
@@ -23,6 +24,7 @@ from ._library import (
     byref,
     call,
     lib,
+    nanoseconds,
     require_compiler,
     strings,
     take_bytes,
@@ -35,7 +37,7 @@ Messages = Sequence[Mapping[str, Any]]
 
 
 class Token(NamedTuple):
-    """A generated token: its id, and the text that became certain."""
+    """A generated token: its id, and the text that it completes."""
 
     id: int
     text: str
@@ -64,7 +66,7 @@ def _chat(
 
 
 def _execute(timeout: Optional[float]) -> ExecuteOptions:
-    return ExecuteOptions(timeout_ns=0 if timeout is None else max(1, int(timeout * 1e9)))
+    return ExecuteOptions(timeout_ns=nanoseconds(timeout))
 
 
 class TextModel:
@@ -94,23 +96,24 @@ class TextModel:
           tokenizer: path or content of a tokenizer.json; None: that of the program, if it has one.
           chat_template: path or content of a tokenizer_config.json; None: that of the program, if it has one.
         Raises:
-          Error: NOT_FOUND: no such methods; INVALID_ARGUMENT: other signatures, tokenizer or template; UNIMPLEMENTED:
-            a tokenizer or template that is not supported, or only the runtime is installed; DATA_LOSS.
+          Error: NOT_FOUND: unknown methods; INVALID_ARGUMENT: signatures that differ from those of language models, or
+            an invalid tokenizer or template; UNIMPLEMENTED: a tokenizer or template that is not supported, or only the
+            runtime is installed; DATA_LOSS: a damaged tokenizer or template in the program.
           OSError: a file can't be read.
         """
         require_compiler("TextModel")
         if not isinstance(program, Program):
             program = load(program, threads=threads)
-        contents = [self._content(tokenizer), self._content(chat_template)]
+        tokenizer, chat_template = self._content(tokenizer), self._content(chat_template)
         options = TextModelOptions(
             prefill=None if prefill is None else prefill.encode(),
             decode=None if decode is None else decode.encode(),
             context_length=context_length,
             num_threads=threads,
-            tokenizer=contents[0],
-            tokenizer_size=len(contents[0] or b""),
-            chat_template=contents[1],
-            chat_template_size=len(contents[1] or b""),
+            tokenizer=tokenizer,
+            tokenizer_size=len(tokenizer or b""),
+            chat_template=chat_template,
+            chat_template_size=len(chat_template or b""),
         )
         handle = c_void_p()
         call("belay_text_model_create", program._handle.value, byref(options), byref(handle))
@@ -143,7 +146,7 @@ class TextModel:
 
     @property
     def end_tokens(self) -> List[int]:
-        """The tokens that end a text or a turn, at which generation stops."""
+        """The tokens that end a sequence or a turn, at which generation stops."""
         return _ids(self._bytes("belay_text_model_end_tokens"))
 
     def _bytes(self, function: str, *arguments: Any) -> bytes:
@@ -152,7 +155,7 @@ class TextModel:
         return take_bytes(handle)
 
     def encode(self, text: str, special_tokens: bool = True) -> List[int]:
-        """Returns the tokens of a text, with special tokens such as that of the beginning.
+        """Returns the tokens of a string, with special tokens such as beginning-of-sequence.
 
         Raises:
           Error: FAILED_PRECONDITION: no tokenizer.
@@ -182,7 +185,7 @@ class TextModel:
           variables: variables of the template, such as enable_thinking=False.
         Raises:
           Error: FAILED_PRECONDITION: no chat template; INVALID_ARGUMENT: an error that the template raises;
-            UNIMPLEMENTED: a part of the template; RESOURCE_EXHAUSTED: too many steps.
+            UNIMPLEMENTED: a part of the template that is not supported; RESOURCE_EXHAUSTED: too many steps.
         """
         options = _chat(tools, variables, add_generation_prompt)
         return self._bytes("belay_text_model_render", json.dumps(messages).encode(), byref(options)).decode()
@@ -214,13 +217,18 @@ class Session:
         self._handle = Handle(handle, lib.belay_session_free, model._handle)
         self._lock = threading.Lock()
 
-    def _call(self, function: str, *arguments: Any) -> None:
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
         if not self._lock.acquire(blocking=False):
             raise Error("FAILED_PRECONDITION", "another thread uses the session: fork it")
         try:
-            call(function, self._handle.value, *arguments)
+            yield
         finally:
             self._lock.release()
+
+    def _call(self, function: str, *arguments: Any) -> None:
+        with self._locked():
+            call(function, self._handle.value, *arguments)
 
     @property
     def tokens(self) -> List[int]:
@@ -232,13 +240,13 @@ class Session:
         return lib.belay_session_num_tokens(self._handle.value)
 
     def append(self, tokens: Union[str, Sequence[int]], timeout: Optional[float] = None) -> None:
-        """Evaluates tokens after the present ones; of a text, its tokens.
+        """Appends tokens, or the tokens of a string, and evaluates them.
 
-        Special tokens are added to a text at the beginning of a session. After an error, the session is as before.
+        A string at the beginning of a session gets special tokens. After an error, the session is unchanged.
 
         Raises:
           Error: OUT_OF_RANGE: a token outside the vocabulary, more tokens than the context length; DEADLINE_EXCEEDED:
-            `timeout` seconds; FAILED_PRECONDITION: a text without a tokenizer.
+            after `timeout` seconds; FAILED_PRECONDITION: a string without a tokenizer.
         """
         if isinstance(tokens, str):
             tokens = self._model.encode(tokens, special_tokens=len(self) == 0)
@@ -253,10 +261,10 @@ class Session:
         timeout: Optional[float] = None,
         **variables: Any,
     ) -> int:
-        """Makes the tokens those of TextModel.render, and returns the number of evaluated tokens.
+        """Replaces the tokens by those of the rendered messages (TextModel.render).
 
-        Evaluates the tokens after the longest common prefix; after an error of the evaluation, the session has the
-        tokens of that prefix.
+        Evaluates only the tokens after the longest common prefix, and returns their number. If the evaluation fails,
+        the session has the tokens of that prefix.
         """
         chat, options, evaluated = _chat(tools, variables), _execute(timeout), c_size_t()
         content = json.dumps(messages).encode()
@@ -285,19 +293,19 @@ class Session:
         stop_tokens: Sequence[int] = (),
         end_tokens: bool = True,
     ) -> "Generation":
-        """Returns an iterator of generated tokens. Each is added to the session when it is taken.
+        """Returns an iterator of generated tokens. Each is generated, and added to the session, on demand.
 
         Args:
           max_tokens: maximum number, at least 1.
           temperature: 0: the most likely token.
-          top_k, top_p, min_p: restrict the tokens to draw from.
+          top_k, top_p, min_p: restrict the tokens to sample from.
           repetition_penalty, frequency_penalty, presence_penalty: lower the logits of tokens in the session.
-          seed: of drawing. The same seed gives the same tokens.
+          seed: of sampling. The same seed gives the same tokens.
           stop: strings that end the generation; they are not part of its text.
           stop_tokens: tokens that end it, which are not added.
           end_tokens: whether TextModel.end_tokens end it.
         Raises:
-          Error: FAILED_PRECONDITION: the session has no tokens; INVALID_ARGUMENT: options.
+          Error: FAILED_PRECONDITION: the session has no tokens; INVALID_ARGUMENT: invalid options.
         """
         if max_tokens < 1:
             raise Error("INVALID_ARGUMENT", f"max_tokens: expected at least 1, got {max_tokens}")
@@ -340,7 +348,7 @@ class Session:
         return take_bytes(handle)
 
     def restore(self, saved: bytes) -> None:
-        """Restores what `save` returned. Raises Error: DATA_LOSS: damaged; INVALID_ARGUMENT: of another model."""
+        """Restores a result of `save`. Raises Error: DATA_LOSS: damaged; INVALID_ARGUMENT: of another model."""
         self._call("belay_session_restore", ctypes.cast(saved, c_void_p), len(saved))
 
     def chat(self, **options: Any) -> "Chat":
@@ -373,13 +381,9 @@ class Generation:
         if self.finish is not None:
             raise StopIteration
         token = GeneratedToken()
-        if not self._session._lock.acquire(blocking=False):
-            raise Error("FAILED_PRECONDITION", "another thread uses the session: fork it")
-        try:
+        with self._session._locked():
             call("belay_generation_next", self._handle.value, byref(token))
             text = ctypes.string_at(token.text, token.text_size).decode()
-        finally:
-            self._session._lock.release()
         self.text += text
         if token.finish != 0:
             self.finish = _FINISH[token.finish]
