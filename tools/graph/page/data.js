@@ -103,14 +103,13 @@ class Method {
     for (const graph of this.graphs) yield* graph.nodes;
   }
 
-  // [{backend, nodes, flops, bytes}], kernels last: from the report, with the costs of delegates, else
-  // from the nodes.
+  // [{backend, nodes, flops, bytes}], kernels last: from the report, with the delegates and their
+  // generic kernels, else from the nodes.
   delegation() {
     if (REPORT) {
       return REPORT.delegation.filter((d) => d.method === this.name)
           .map((d) => ({backend: d.backend, nodes: d.nodes, flops: d.flops, bytes: d.constant_bytes,
-                        calls: d.delegate_calls, memory: d.memory_bytes ?? 0, kernelCalls: d.kernel_calls ?? 0,
-                        generic: d.generic_kernels ?? []}));
+                        calls: d.delegate_calls, generic: d.generic_kernels}));
     }
     const rows = new Map();
     for (const node of this.nodes()) {

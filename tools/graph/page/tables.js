@@ -71,7 +71,7 @@ function showOverview(section, method, onChoose) {
       {title: 'where', text: ([, rows]) => first(rows)},
     ], groupBy(left, (node) => node.reason).slice(0, 100))];
   const generic = delegation.flatMap((row) => (row.generic ?? []).map((kernel) => ({...kernel, backend: row.backend})));
-  const slow = generic.length === 0 ? [] : [
+  const genericTable = generic.length === 0 ? [] : [
     element('h2', {}, 'Delegated, but run by generic kernels'),
     table([
       {title: 'calls', number: true, text: (kernel) => count(kernel.calls)},
@@ -96,7 +96,7 @@ function showOverview(section, method, onChoose) {
                       element('div', {class: 'legend'}, ...legend(delegation.map((row) => [
                         `${backendName(row.backend)}: ${counted(row.nodes, 'node')}${row.calls ? ` in ${counted(row.calls, 'delegate')}` : ''}`,
                         backendColor(row.backend)]))),
-                      ...refused, ...slow),
+                      ...refused, ...genericTable),
               element('div', {}, element('h2', {}, 'Operators'), table([
                 {title: 'operator', text: ([op]) => element('code', {}, op)},
                 {title: 'nodes', number: true, text: ([, rows]) => count(rows.length)},
