@@ -1,7 +1,6 @@
 // `belay bench`: measures load and execution times.
 #include <sys/resource.h>
 
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -16,6 +15,7 @@
 #include "tools/belay/bench_llm.h"
 #include "tools/belay/call_inputs.h"
 #include "tools/belay/command.h"
+#include "tools/belay/cpu_name.h"
 #include "tools/belay/printing.h"
 #include "tools/belay/program_file.h"
 #include "tools/belay/session.h"
@@ -81,14 +81,6 @@ absl::StatusOr<nlohmann::json> Measure(const BenchOptions& options) {
 
 }  // namespace
 
-std::string CpuName() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
-  }
-  return "unknown";
-}
-
 int Bench(const BenchOptions& options) {
   if (!kOptimized)
     std::cerr
@@ -144,7 +136,8 @@ Command BenchCommand() {
                    {.excludes = {"--input", "--random-inputs", "--dynamic-size", "--seconds"}}},
                   {"--pp", &bench->pp, "with --llm: numbers of tokens in a prompt; 0: none"},
                   {"--tg", &bench->tg, "with --llm: numbers of tokens to generate; 0: none"},
-                  {"--depth", &bench->depth, "with --llm: numbers of tokens before"},
+                  {"--depth", &bench->depth,
+                   "with --llm: numbers of tokens in the cache before each test"},
                   {"--repetitions",
                    &bench->repetitions,
                    "with --llm: runs per test",

@@ -6,7 +6,6 @@
 #include <iostream>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -23,6 +22,7 @@
 #include "runtime/llm/session.h"
 #include "runtime/llm/text_model.h"
 #include "tools/belay/bench_llm.h"
+#include "tools/belay/cpu_name.h"
 #include "tools/belay/printing.h"
 #include "tools/belay/program_file.h"
 #include "tools/belay/session.h"
@@ -71,7 +71,8 @@ absl::StatusOr<std::vector<LlmTest>> TestsOf(const BenchOptions& options) {
   return tests;
 }
 
-// Seconds of one run. Before, the session is cut or extended to the depth, which is not measured.
+// Returns the seconds of one run. First cuts or extends the session to the depth, which is not
+// measured.
 absl::StatusOr<double> Run(const LlmTest& test, llm::Session& session, Random& random) {
   const auto tokens = [&](int64_t count) {
     std::vector<int32_t> result(static_cast<size_t>(count));
@@ -104,8 +105,8 @@ absl::StatusOr<double> Run(const LlmTest& test, llm::Session& session, Random& r
   return absl::ToDoubleSeconds(absl::Now() - begin);
 }
 
-nlohmann::ordered_json Row(const BenchOptions& options, const LlmTest& test, uint64_t bytes,
-                           const std::vector<double>& seconds) {
+nlohmann::json Row(const BenchOptions& options, const LlmTest& test, uint64_t bytes,
+                   const std::vector<double>& seconds) {
   const auto tokens = static_cast<double>(test.prompt + test.generated);
   std::vector<double> rates;
   double mean = 0, variance = 0;
@@ -142,11 +143,11 @@ absl::Status BenchLlm(const BenchOptions& options) {
   model_options.threads = threads.get();
   ABSL_ASSIGN_OR_RETURN(const llm::TextModel model,
                         llm::TextModel::Create(program, kernels, RuntimeBackends(), model_options));
-  // Values do not matter, so rows past the position may stay.
+  // The contents of the cache do not affect the speed, so a cut only moves the position.
   ABSL_ASSIGN_OR_RETURN(llm::Session session,
                         llm::Session::Create(model, {.rewind = llm::Rewind::kMovePosition}));
   Random random(options.seed);
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  nlohmann::json rows = nlohmann::json::array();
   if (!options.json) {
     std::cout << "| model | size | threads | test | t/s |\n| --- | ---: | ---: | ---: | ---: |\n";
   }
@@ -168,7 +169,7 @@ absl::Status BenchLlm(const BenchOptions& options) {
                      row["stddev_ts"].get<double>())
               << std::endl;
   }
-  if (options.json) std::cout << rows.dump(2) << "\n";
+  if (options.json) std::cout << JsonText(rows);
   return absl::OkStatus();
 }
 

@@ -55,14 +55,14 @@ TEST_F(BenchLlmTest, JsonHasTheKeysOfLlamaBench) {
   EXPECT_GT(rows[0]["model_size"], 1000);
 }
 
-TEST_F(BenchLlmTest, RejectsOtherLists) {
+TEST_F(BenchLlmTest, RejectsMalformedLists) {
   EXPECT_THAT(Run({.pp = "a"}).errors, HasSubstr("--pp: expected integers"));
   EXPECT_THAT(Run({.tg = "-1"}).errors, HasSubstr("--tg: expected integers"));
   EXPECT_THAT(Run({.depth = ""}).errors, HasSubstr("--depth: expected integers"));
   EXPECT_THAT(Run({.pp = "0", .tg = "0"}).errors, HasSubstr("in --pp or --tg"));
 }
 
-TEST_F(BenchLlmTest, ReportsContextsThatAreTooShort) {
+TEST_F(BenchLlmTest, RejectsTestsLongerThanTheContext) {
   EXPECT_NE(Run({.pp = "17", .tg = "0"}).status, kDone);
   EXPECT_NE(Run({.pp = "0", .tg = "17"}).status, kDone);
 }

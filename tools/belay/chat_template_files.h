@@ -1,4 +1,4 @@
-// Files of --chat-template.
+// Reads the files of --chat-template.
 #ifndef BELAY_TOOLS_BELAY_CHAT_TEMPLATE_FILES_H_
 #define BELAY_TOOLS_BELAY_CHAT_TEMPLATE_FILES_H_
 
@@ -9,8 +9,8 @@
 
 namespace belay::tools {
 
-// Returns the JSON that llm::ChatTemplate::FromJson reads. Errors of reading files, and of
-// llm::MergeChatTemplateFiles with the paths.
+// Returns the merged files as JSON for llm::ChatTemplate::FromJson. Errors of MappedFile::Open, and
+// of llm::MergeChatTemplateFiles with the paths.
 absl::StatusOr<std::string> ReadChatTemplateFiles(const std::vector<std::string>& paths);
 
 }  // namespace belay::tools

@@ -120,7 +120,7 @@ struct BenchOptions {
   double seconds = 1;
   int threads = 1;
   bool json = false;
-  // BenchLlm: lists of numbers of tokens.
+  // Of BenchLlm. Numbers of tokens are lists: "128,512".
   bool llm = false;
   std::string pp = "512", tg = "128", depth = "0";
   int64_t repetitions = 5;

@@ -108,7 +108,7 @@ void PrintRate(std::string_view name, const nlohmann::json& rate) {
             << WithUnit(rate["tokens_per_second"].get<double>(), "tokens/s") << "\n";
 }
 
-// Generates and prints a text, tokens or a reply.
+// Generates tokens and prints them, as text if there is a tokenizer.
 class Writer {
  public:
   Writer(const GenerateTextOptions& options, llm::Session& session, llm::GenerateOptions generate)
@@ -170,13 +170,13 @@ class Writer {
 };
 
 // Replies to --messages, or to each line of stdin.
-absl::StatusOr<int> Chat(const GenerateTextOptions& options, const llm::Tokenizer& tokenizer,
-                         const llm::ChatTemplate& chat, llm::Session& session, Writer& writer,
-                         double load_seconds) {
+absl::Status Chat(const GenerateTextOptions& options, const llm::Tokenizer& tokenizer,
+                  const llm::ChatTemplate& chat, llm::Session& session, Writer& writer,
+                  double load_seconds) {
   llm::ChatOptions chat_options;
   chat_options.variables = options.chat_variables;
   chat_options.now = absl::ToCivilSecond(absl::Now(), absl::LocalTimeZone());
-  const auto reply = [&](const std::string& messages) -> absl::StatusOr<llm::Generation> {
+  const auto reply = [&](std::string_view messages) -> absl::StatusOr<llm::Generation> {
     const absl::Time start = absl::Now();
     ABSL_ASSIGN_OR_RETURN(const int64_t evaluated,
                           llm::AppendMessages(session, tokenizer, chat, messages, chat_options));
@@ -185,29 +185,31 @@ absl::StatusOr<int> Chat(const GenerateTextOptions& options, const llm::Tokenize
   if (!options.messages.empty()) {
     ABSL_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file,
                           MappedFile::Open(options.messages, {.access = FileAccess::kCopy}));
-    const absl::StatusOr<llm::Generation> result = reply(
-        std::string(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()));
-    if (!result.ok()) return Annotate(result.status(), options.messages);
-    return kDone;
+    return Annotate(reply(std::string_view(reinterpret_cast<const char*>(file->bytes().data()),
+                                           file->bytes().size()))
+                        .status(),
+                    options.messages);
   }
+  if (!IsUtf8(options.system)) return absl::InvalidArgumentError("--system: expected UTF-8");
   nlohmann::ordered_json messages = nlohmann::ordered_json::array();
   if (!options.system.empty()) {
     messages.push_back({{"role", "system"}, {"content", options.system}});
   }
-  const bool prompts = !options.json && isatty(STDIN_FILENO) != 0;
-  std::string line;
-  while (std::cout.good() && (prompts ? std::cerr << "> " : std::cerr) &&
-         std::getline(std::cin, line)) {
+  const bool shows_prompt = !options.json && isatty(STDIN_FILENO) != 0;
+  while (std::cout.good()) {
+    if (shows_prompt) std::cerr << "> ";
+    std::string line;
+    if (!std::getline(std::cin, line)) break;
     if (line.empty()) continue;
     if (!IsUtf8(line)) return absl::InvalidArgumentError("stdin: expected lines in UTF-8");
     messages.push_back({{"role", "user"}, {"content", line}});
     ABSL_ASSIGN_OR_RETURN(const llm::Generation result, reply(messages.dump()));
     messages.push_back({{"role", "assistant"}, {"content", result.text}});
   }
-  return kDone;
+  return absl::OkStatus();
 }
 
-absl::StatusOr<int> GenerateAll(const GenerateTextOptions& options) {
+absl::Status GenerateAll(const GenerateTextOptions& options) {
   WithinLimits limits(options.limits, {options.program});
   const absl::Time start = absl::Now();
   KernelRegistry kernels;
@@ -227,9 +229,9 @@ absl::StatusOr<int> GenerateAll(const GenerateTextOptions& options) {
   absl::StatusOr<llm::Tokenizer> tokenizer = OpenTokenizer(options.tokenizer, program);
   const bool has_tokenizer = tokenizer.ok();
   const bool has_none = options.tokenizer.empty() && absl::IsNotFound(tokenizer.status());
-  const bool chats = options.chat || !options.messages.empty();
-  // With tokens, a tokenizer is optional.
+  const bool is_chat = options.chat || !options.messages.empty();
   if (!has_tokenizer && !has_none) return tokenizer.status();
+  // With --tokens, a tokenizer is optional.
   if (!has_tokenizer && options.tokens.empty()) {
     return absl::InvalidArgumentError(
         "the program has no tokenizer: pass --tokenizer tokenizer.json, store one with 'belay "
@@ -237,14 +239,14 @@ absl::StatusOr<int> GenerateAll(const GenerateTextOptions& options) {
   }
   std::optional<llm::ChatTemplate> chat;
   std::vector<int32_t> prompt;
-  if (chats) {
+  if (is_chat) {
     ABSL_ASSIGN_OR_RETURN(chat, OpenChatTemplate(options.chat_template, program));
   } else if (!options.tokens.empty()) {
     ABSL_ASSIGN_OR_RETURN(prompt, ParseTokens(options.tokens));
   } else {
     ABSL_ASSIGN_OR_RETURN(prompt, tokenizer->Encode(options.prompt));
   }
-  if (!chats && prompt.empty()) {
+  if (!is_chat && prompt.empty()) {
     return absl::InvalidArgumentError("expected a prompt of at least one token");
   }
   llm::GenerateOptions generate;
@@ -257,21 +259,20 @@ absl::StatusOr<int> GenerateAll(const GenerateTextOptions& options) {
   ABSL_ASSIGN_OR_RETURN(llm::Session session, llm::Session::Create(model));
   Writer writer(options, session, std::move(generate));
   const double load_seconds = SecondsSince(start);
-  if (chats) return Chat(options, *tokenizer, *chat, session, writer, load_seconds);
+  if (is_chat) return Chat(options, *tokenizer, *chat, session, writer, load_seconds);
 
   const absl::Time prefill_start = absl::Now();
   ABSL_RETURN_IF_ERROR(session.Append(prompt));
-  ABSL_RETURN_IF_ERROR(
-      writer.Write(load_seconds, static_cast<int64_t>(prompt.size()), SecondsSince(prefill_start))
-          .status());
-  return kDone;
+  return writer
+      .Write(load_seconds, static_cast<int64_t>(prompt.size()), SecondsSince(prefill_start))
+      .status();
 }
 
 }  // namespace
 
 int GenerateText(const GenerateTextOptions& options) {
-  const absl::StatusOr<int> status = GenerateAll(options);
-  return status.ok() ? *status : Report(status.status());
+  const absl::Status status = GenerateAll(options);
+  return status.ok() ? kDone : Report(status);
 }
 
 Command GenerateCommand() {

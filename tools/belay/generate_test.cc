@@ -167,13 +167,13 @@ class ChatTest : public GenerateTest {
 };
 
 TEST_F(ChatTest, RepliesToMessages) {
-  const nlohmann::json report = Report({.max_tokens = 3, .messages = Path("messages.json")});
+  const nlohmann::json report = Report({.messages = Path("messages.json"), .max_tokens = 3});
   EXPECT_EQ(report["prompt_tokens"], (std::vector<int>{5, 90, 1}));
   EXPECT_EQ(report["tokens"], Report({.tokens = "5,90,1", .max_tokens = 3})["tokens"]);
 }
 
 TEST_F(ChatTest, RepliesToEachLine) {
-  const Outcome outcome = Chat("w5\n\nw6\n", {.max_tokens = 2, .json = true, .system = "w2"});
+  const Outcome outcome = Chat("w5\n\nw6\n", {.system = "w2", .max_tokens = 2, .json = true});
   ASSERT_EQ(outcome.status, kDone) << outcome.errors;
   const size_t second = outcome.output.find("\n}\n") + 3;
   const nlohmann::json a = nlohmann::json::parse(outcome.output.substr(0, second));
@@ -187,13 +187,13 @@ TEST_F(ChatTest, RepliesToEachLine) {
 }
 
 TEST_F(ChatTest, StopsAtTheEosTokenOfTheTemplate) {
-  const nlohmann::json report = Report({.max_tokens = 2, .messages = Path("messages.json")});
+  const nlohmann::json report = Report({.messages = Path("messages.json"), .max_tokens = 2});
   const std::string eos = "w" + std::to_string(report["tokens"][1].get<int>()) + " ";
   std::ofstream(Path("tokenizer_config.json")) << nlohmann::json{{"eos_token", eos}}.dump();
   const nlohmann::json stopped =
-      Report({.max_tokens = 2,
-              .messages = Path("messages.json"),
-              .chat_template = {Path("chat.jinja"), Path("tokenizer_config.json")}});
+      Report({.messages = Path("messages.json"),
+              .chat_template = {Path("chat.jinja"), Path("tokenizer_config.json")},
+              .max_tokens = 2});
   EXPECT_EQ(stopped["finish"], "stop_token");
   EXPECT_EQ(stopped["tokens"].size(), 1u);
 }
@@ -208,12 +208,13 @@ TEST_F(ChatTest, ReportsErrorsOfMessagesAndTemplates) {
   EXPECT_EQ(outcome.status, kUnsupported);
   EXPECT_THAT(outcome.errors, AllOf(HasSubstr("bad.jinja: "), HasSubstr("line 1: the statement")));
   EXPECT_THAT(Chat("\xff\n", {}).errors, HasSubstr("expected lines in UTF-8"));
+  EXPECT_THAT(Chat("w5\n", {.system = "\xff"}).errors, HasSubstr("--system: expected UTF-8"));
   ASSERT_EQ(LowerModel(Path("tokenizer.json")).status, kDone);
   EXPECT_THAT(Generate({.messages = Path("messages.json")}).errors,
               HasSubstr("the program has no chat template: pass --chat-template"));
 }
 
-TEST_F(ChatTest, LoweringRejectsOtherTemplates) {
+TEST_F(ChatTest, LoweringRejectsInvalidTemplates) {
   LowerOptions options;
   options.output = Path("m.pte");
   options.input = "conformance/models/zoo/mlp/model.pt2";

@@ -66,7 +66,7 @@ void PrintGenericKernels(const exir::PipelineReport& report, const std::string& 
   }
 }
 
-// Returns the working memory of the method's delegates, where their backends say.
+// Returns the working memory of the method's delegates. Backends that do not report it count as 0.
 uint64_t DelegateMemory(const exir::PipelineReport& report, const std::string& method) {
   uint64_t bytes = 0;
   for (const exir::DelegationReport& d : report.delegation) {

@@ -13,8 +13,8 @@
 namespace belay::tools {
 namespace {
 
-// Whether any backend may use the operator: those of PyTorch and ExecuTorch. Backends name their own
-// operators otherwise.
+// Returns whether the operator is one of PyTorch or ExecuTorch. Backends' own operators have other
+// prefixes, such as "belay_cpu.".
 bool IsStandardOperator(std::string_view op) {
   for (std::string_view library :
        {"aten.", "dim_order_ops.", "quantized_decomposed.", "torchvision."}) {
