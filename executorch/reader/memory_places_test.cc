@@ -359,7 +359,7 @@ TEST(MemoryPlacesTest, ByteSumsDoNotOverflow) {
     return OpenWithin(pte, kNoLimit);
   };
   constexpr int64_t kMost = INT64_MAX;
-  // First: aligning up the arena overflows. Second: it does not, but the room is too small.
+  // First: aligning the arena's size overflows. Second: adding the tensor's bytes overflows.
   EXPECT_THAT(open({0, kMost, kMost - 1}, 4), StatusIs(kLimit, HasSubstr("18446744073709551615")));
   EXPECT_THAT(open({0, kMost, kMost - 1000}, 2000),
               StatusIs(kLimit, HasSubstr("18446744073709551615")));
