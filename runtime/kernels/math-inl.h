@@ -4,11 +4,13 @@
 // Included once per target inside foreach_target; see hwy/foreach_target.h. Contracts (maximal
 // error over all floats):
 //   SafeExp      2 ULP; 0 below -104, inf above 89
+//   SafeExp2     2 ULP; 0 below -150, inf from 128 on
 //   SafeLog      4 ULP; -inf at 0, NaN below
 //   SafeTanh     4 ULP
 //   Sigmoid      4 ULP
 //   Erf          absolute error 3e-7
 //   NormalCdf    12 ULP
+//   Erfc         12 ULP
 #if defined(BELAY_RUNTIME_KERNELS_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef BELAY_RUNTIME_KERNELS_MATH_INL_H_
 #undef BELAY_RUNTIME_KERNELS_MATH_INL_H_
@@ -40,16 +42,23 @@ HWY_INLINE hn::Vec128<float, kLanes> TimesPowerOf2(hn::Vec128<float, kLanes> x,
                                                    hn::Vec128<float, kLanes> n) {
   return hn::Vec128<float, kLanes>{_mm_scalef_ps(x.raw, n.raw)};
 }
+#else
+// Precondition: |n| <= 200.
+template <class V>
+HWY_INLINE V TimesPowerOf2(V x, V n) {
+  const hn::DFromV<V> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  const auto whole = hn::ConvertTo(di, n), half = hn::ShiftRight<1>(whole);
+  const auto power = [&](auto exponent) HWY_ATTR {
+    return hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(exponent, hn::Set(di, 127))));
+  };
+  return hn::Mul(hn::Mul(x, power(half)), power(hn::Sub(whole, half)));
+}
 #endif
 
-// exp(x) for x in [-104, 104] or NaN, which stays NaN: x = n * ln 2 + r with |r| <= ln 2 / 2, and a
-// polynomial of r with the coefficients of Highway's Exp.
+// exp(r) * 2^n for |r| <= ln 2 / 2, by a polynomial with the coefficients of Highway's Exp.
 template <class D, class V>
-HWY_INLINE V ExpInRange(D d, V x) {
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-  const V n = hn::Round(hn::Mul(x, hn::Set(d, 1.44269504088896341f)));
-  const V high = hn::NegMulAdd(n, hn::Set(d, 0.693145751953125f), x);
-  const V r = hn::NegMulAdd(n, hn::Set(d, 1.428606765330187045e-6f), high);
+HWY_INLINE V ExpTimesPowerOf2(D d, V r, V n) {
   const V r2 = hn::Mul(r, r);
   const V p01 = hn::MulAdd(r, hn::Set(d, 0.166666671633720397949219f), hn::Set(d, 0.5f));
   const V p23 = hn::MulAdd(r, hn::Set(d, 0.00833336077630519866943359f),
@@ -58,6 +67,25 @@ HWY_INLINE V ExpInRange(D d, V x) {
                            hn::Set(d, 0.00139304355252534151077271f));
   const V p = hn::MulAdd(hn::MulAdd(p45, r2, p23), r2, p01);
   return TimesPowerOf2(hn::Add(hn::MulAdd(p, r2, r), hn::Set(d, 1.0f)), n);
+}
+
+// 2^x: 0 below -150, infinity from 128 on; NaN stays NaN.
+template <class D, class V>
+HWY_INLINE V SafeExp2(D d, V x) {
+  const V bounded = hn::Clamp(x, hn::Set(d, -160.0f), hn::Set(d, 160.0f));
+  const V n = hn::Round(bounded);
+  const V y = ExpTimesPowerOf2(d, hn::Mul(hn::Sub(bounded, n), hn::Set(d, 0.693147180559945f)), n);
+  return hn::IfThenElse(hn::IsNaN(x), x, y);
+}
+
+// exp(x) for x in [-113, 104] or NaN, which stays NaN: x = n * ln 2 + r with |r| <= ln 2 / 2.
+template <class D, class V>
+HWY_INLINE V ExpInRange(D d, V x) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  const V n = hn::Round(hn::Mul(x, hn::Set(d, 1.44269504088896341f)));
+  const V high = hn::NegMulAdd(n, hn::Set(d, 0.693145751953125f), x);
+  const V r = hn::NegMulAdd(n, hn::Set(d, 1.428606765330187045e-6f), high);
+  return ExpTimesPowerOf2(d, r, n);
 #else
   return hn::IfThenElse(hn::IsNaN(x), x, hn::Exp(d, x));
 #endif
@@ -99,15 +127,20 @@ HWY_INLINE V ReciprocalOfNormal(D d, V y) {
 #endif
 }
 
+// Sets the limits of a logarithm: `y` for finite x above the pole.
+template <class D, class V>
+HWY_INLINE V LimitedLog(D d, V x, V pole, V y) {
+  const V inf = hn::Set(d, std::numeric_limits<float>::infinity());
+  if (HWY_LIKELY(hn::AllTrue(d, hn::And(hn::Gt(x, pole), hn::Lt(x, inf))))) return y;
+  y = hn::IfThenElse(hn::Eq(x, pole), hn::Neg(inf), y);
+  y = hn::IfThenElse(hn::Eq(x, inf), inf, y);
+  y = hn::IfThenElse(hn::Lt(x, pole), hn::Set(d, std::numeric_limits<float>::quiet_NaN()), y);
+  return hn::IfThenElse(hn::IsNaN(x), x, y);
+}
+
 template <class D, class V>
 HWY_INLINE V SafeLog(D d, V x) {
-  const V inf = hn::Set(d, std::numeric_limits<float>::infinity());
-  const V zero = hn::Zero(d);
-  V y = hn::Log(d, x);
-  y = hn::IfThenElse(hn::Eq(x, zero), hn::Neg(inf), y);
-  y = hn::IfThenElse(hn::Eq(x, inf), inf, y);
-  y = hn::IfThenElse(hn::Lt(x, zero), hn::Set(d, std::numeric_limits<float>::quiet_NaN()), y);
-  return hn::IfThenElse(hn::IsNaN(x), x, y);
+  return LimitedLog(d, x, hn::Zero(d), hn::Log(d, x));
 }
 
 // tanh(x) = (1 - t) / (1 + t) with t = exp(-2 |x|), and for |x| < 0.55, where the difference
@@ -140,6 +173,32 @@ HWY_INLINE V Sigmoid(D d, V x) {
   const V e = ExpOfNegatedAbs(d, x);
   const V numerator = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), e, one);
   return hn::Mul(numerator, ReciprocalOfNormal(d, hn::Add(one, e)));
+}
+
+// cos(x) for |x| <= 39000: |x| = (n + 1/2) pi + r with |r| <= pi / 2, and a polynomial of sin(r) with
+// the constants of Highway's Cos, which waits for the previous vector on some CPUs (its conversion to
+// integers reads the register that it overwrites).
+template <class D, class V>
+HWY_INLINE V CosInRange(D d, V x) {
+  const V magic = hn::Set(d, 0x1.8p23f);  // the low bits of a sum with it are an integer
+  const V y = hn::Abs(x);
+  const V shifted = hn::Add(hn::MulSub(y, hn::Set(d, 0.31830988618f), hn::Set(d, 0.5f)), magic);
+  const V n = hn::Sub(shifted, magic);
+  const V odd = hn::MulAdd(n, hn::Set(d, 2.0f), hn::Set(d, 1.0f));
+  V r = y;
+  for (const float part : {-1.5703125f, -0.00048351287841796875f, -3.13855707645416259766e-7f,
+                           -6.0771006282767103810e-11f}) {
+    r = hn::MulAdd(odd, hn::Set(d, part), r);
+  }
+  const hn::RebindToUnsigned<D> du;
+  const auto sign = hn::ShiftLeft<31>(hn::Not(hn::BitCast(du, shifted)));
+  r = hn::BitCast(d, hn::Xor(hn::BitCast(du, r), sign));
+  const V r2 = hn::Mul(r, r);
+  V p = hn::Set(d, 2.6083159809786593541503e-6f);
+  p = hn::MulAdd(p, r2, hn::Set(d, -1.981069071916863322258e-4f));
+  p = hn::MulAdd(p, r2, hn::Set(d, 8.33307858556509017944336e-3f));
+  p = hn::MulAdd(p, r2, hn::Set(d, -1.66666597127914428710938e-1f));
+  return hn::MulAdd(hn::Mul(p, r2), r, r);
 }
 
 // Rational minimax approximation on [-4, 4], beyond which erf is ±1 in float. Coefficients: Eigen's
@@ -179,28 +238,55 @@ HWY_INLINE V SquareError(D d, V a, V square) {
 #endif
 }
 
-// The normal distribution below x: 0.5 * erfc(-x / sqrt(2)), without cancellation in either tail.
-// The tail beyond a = |x| is exp(-a^2 / 2) * t * P(t) with t = 1 / (1 + 0.35 a); P is a minimax fit
-// of erfcx with a relative error of 3.2e-8. The rounding error of a^2 is computed and applied as a
-// factor, since exp would multiply it. Error: 12 ULP of the result.
+// The normal distribution beyond a = scale * size >= 0: exp(-a^2 / 2) * t * P(t) with
+// t = 1 / (1 + 0.35 a). P is a minimax fit of erfcx with a relative error of 3.2e-8. The rounding
+// error of size^2 is computed and applied as a factor, since exp would multiply it.
+// Preconditions: a <= 15 or NaN, and half = scale^2 / 2 is a power of two.
 template <class D, class V>
-HWY_INLINE V NormalCdf(D d, V x) {
-  const V one = hn::Set(d, 1.0f), half = hn::Set(d, 0.5f);
-  // Beyond 15 the tail underflows; NaN stays NaN.
-  const V a = hn::Min(hn::Set(d, 15.0f), hn::Abs(x));
-  const V t = ReciprocalOfNormal(d, hn::MulAdd(hn::Set(d, 0.35f), a, one));
+HWY_INLINE V NormalTail(D d, V size, float scale, float half) {
+  const V t = ReciprocalOfNormal(d, hn::MulAdd(hn::Set(d, 0.35f * scale), size, hn::Set(d, 1.0f)));
   V p = hn::Set(d, -0.0291576255f);
   for (const float c : {0.144029751f, -0.255836785f, 0.159317404f, -0.0232109185f, 0.105551951f,
                         0.119821414f, 0.139863506f, 0.139621302f}) {
     p = hn::MulAdd(p, t, hn::Set(d, c));
   }
-  const V square = hn::Mul(a, a);
-  const V rest = SquareError(d, a, square);
-  const V e = SafeExp(d, hn::Mul(hn::Neg(half), square));
+  const V square = hn::Mul(size, size);
+  const V rest = SquareError(d, size, square);
+  const V exponent = hn::Mul(hn::Set(d, -half), square);
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  const V e = ExpInRange(d, exponent);  // 0 where it underflows
+#else
+  const V e = SafeExp(d, exponent);
+#endif
   const V q = hn::Mul(e, hn::Mul(p, t));
-  const V tail = hn::NegMulAdd(hn::Mul(half, rest), q, q);
-  const V below = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), tail, hn::Sub(one, tail));
-  return hn::IfThenElse(hn::IsNaN(x), x, below);
+  return hn::NegMulAdd(hn::Mul(hn::Set(d, half), rest), q, q);
+}
+
+// min(|x|, highest); NaN stays NaN.
+template <class D, class V>
+HWY_INLINE V BoundedAbs(D d, V x, float highest) {
+#if HWY_ARCH_X86
+  // Min gives its second operand where one is NaN.
+  return hn::Min(hn::Set(d, highest), hn::Abs(x));
+#else
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::Min(hn::Set(d, highest), hn::Abs(x)));
+#endif
+}
+
+// The normal distribution below x: 0.5 * erfc(-x / sqrt(2)), without cancellation in either tail.
+// The tail underflows beyond 15.
+template <class D, class V>
+HWY_INLINE V NormalCdf(D d, V x) {
+  const V tail = NormalTail(d, BoundedAbs(d, x, 15.0f), 1.0f, 0.5f);
+  return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), tail, hn::Sub(hn::Set(d, 1.0f), tail));
+}
+
+// 1 - erf(x), without cancellation. Underflows beyond 10.1.
+template <class D, class V>
+HWY_INLINE V Erfc(D d, V x) {
+  const V two = hn::Set(d, 2.0f);
+  const V tail = hn::Mul(two, NormalTail(d, BoundedAbs(d, x, 10.5f), 1.41421356f, 1.0f));
+  return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Sub(two, tail), tail);
 }
 
 // Sum of all elements: per lane, then across lanes.

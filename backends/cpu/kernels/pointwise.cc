@@ -53,6 +53,11 @@ struct Group : PointwiseGroupCall<KernelArguments> {
       }
       // The loops of add and sub multiply their second operand by a scalar.
       PointwiseParams& scalar = params[static_cast<size_t>(k)];
+      if (step.kind->op == PointwiseOp::kDiv && IsScalar(step.operands[1])) {
+        loops[static_cast<size_t>(k)] = FindLoop(PointwiseOp::kDivBy, DType::kFloat32);
+        scalar.Set(0, EValue(static_cast<double>(
+                          scalars[static_cast<size_t>(step.operands[1] - num_inputs)])));
+      }
       if (step.kind->op == PointwiseOp::kAdd || step.kind->op == PointwiseOp::kSub) {
         scalar.Set(0, EValue(1.0));
       }

@@ -86,8 +86,18 @@ HWY_INLINE V VectorRemainder(D d, V a, V b, M& usual) {
   return hn::IfThenElse(hn::And(hn::Ne(r, zero), differ), hn::Add(r, b), r);
 }
 
+// sqrt(a^2 + b^2) if the larger square neither overflows nor underflows.
+HWY_INLINE V VectorHypot(D d, V a, V b, M& usual) {
+  const V larger = hn::Max(hn::Abs(a), hn::Abs(b)), smaller = hn::Min(hn::Abs(a), hn::Abs(b));
+  const V sum = hn::Add(hn::Abs(a), hn::Abs(b));  // NaN if one is
+  usual = hn::And(hn::Lt(sum, hn::Set(d, 0x1p60f)),
+                  hn::Or(hn::Gt(sum, hn::Set(d, 0x1p-40f)), hn::Eq(sum, hn::Zero(d))));
+  return hn::Sqrt(hn::MulAdd(larger, larger, hn::Mul(smaller, smaller)));
+}
+
 inline float ExactAtan2(float y, float x) { return std::atan2(y, x); }
 inline float ExactFmod(float a, float b) { return std::fmod(a, b); }
+inline float ExactHypot(float a, float b) { return std::hypot(a, b); }
 inline float ExactRemainder(float a, float b) {
   const float r = std::fmod(a, b);
   return r != 0 && ((b < 0) != (r < 0)) ? r + b : r;
@@ -101,6 +111,7 @@ inline float ExactRemainder(float a, float b) {
   }
 BELAY_DEFINE(Atan2)
 BELAY_DEFINE(Fmod)
+BELAY_DEFINE(Hypot)
 BELAY_DEFINE(Remainder)
 #undef BELAY_DEFINE
 

@@ -39,16 +39,6 @@ HWY_INLINE V SafeExpm1(D d, V x) {
   return hn::IfThenElse(hn::IsNaN(x), x, small);
 }
 
-// Sets the limits of a logarithm: `y` for finite x above the pole.
-template <class D, class V>
-HWY_INLINE V LimitedLog(D d, V x, V pole, V y) {
-  const V inf = hn::Set(d, std::numeric_limits<float>::infinity());
-  y = hn::IfThenElse(hn::Eq(x, pole), hn::Neg(inf), y);
-  y = hn::IfThenElse(hn::Eq(x, inf), inf, y);
-  y = hn::IfThenElse(hn::Lt(x, pole), hn::Set(d, std::numeric_limits<float>::quiet_NaN()), y);
-  return hn::IfThenElse(hn::IsNaN(x), x, y);
-}
-
 template <class D, class V>
 HWY_INLINE V SafeLog1p(D d, V x) {
   const V y = LimitedLog(d, x, hn::Set(d, -1.0f), hn::Log1p(d, x));
@@ -70,10 +60,11 @@ HWY_INLINE V TanhGelu(D d, V x) {
   }
 // CopySign keeps the sign of zeros, which the oldest instruction set loses.
 BELAY_DEFINE(Ceil, hn::CopySign(hn::Ceil(x), x))
-BELAY_DEFINE(Cos, InDomain(d, x, hn::Cos(d, x), 0.0f, 39000.0f, &ExactCos))
+BELAY_DEFINE(Cos, InDomain(d, x, CosInRange(d, x), 0.0f, 39000.0f, &ExactCos))
 // Near zero erf is linear, also where the polynomials lose subnormal bits.
 BELAY_DEFINE(Erf, hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Set(d, 1e-10f)),
                                  hn::Mul(x, hn::Set(d, 1.12837917f)), Erf(d, x)))
+BELAY_DEFINE(Erfc, Erfc(d, x))
 BELAY_DEFINE(Exp, SafeExp(d, x))
 BELAY_DEFINE(Expm1, SafeExpm1(d, x))
 BELAY_DEFINE(Floor, hn::CopySign(hn::Floor(x), x))

@@ -24,6 +24,7 @@ namespace belay {
   X(ClampLow)                   \
   X(ClampBoth)                  \
   X(Div)                        \
+  X(DivBy)                      \
   X(LeakyRelu)                  \
   X(Maximum)                    \
   X(Minimum) X(Mul) X(Neg) X(Not) X(Or) X(Pow) X(Relu) X(ReverseSub) X(Sign) X(Sub) X(Xor)
@@ -40,6 +41,7 @@ namespace belay {
   X(Cos)                   \
   X(Elu)                   \
   X(Erf)                   \
+  X(Erfc)                  \
   X(Exp)                   \
   X(Expm1)                 \
   X(Floor)                 \
@@ -55,7 +57,7 @@ namespace belay {
   X(Acosh)                         \
   X(Asin) X(Asinh) X(Atan) X(Atanh) X(Cosh) X(Sinh) X(Tan)
 // binary_float_loops.cc.
-#define BELAY_BINARY_FLOAT_OPS(X) X(Atan2) X(Fmod) X(PowOfBase) X(PowTensor) X(Remainder)
+#define BELAY_BINARY_FLOAT_OPS(X) X(Atan2) X(Fmod) X(Hypot) X(PowOfBase) X(PowTensor) X(Remainder)
 
 enum class PointwiseOp : uint8_t {
 #define BELAY_ENUMERATOR(name) k##name,
@@ -80,7 +82,8 @@ using VectorLoop = void (*)(const void* const* operands, void* out, size_t n,
 // Returns the loop for elements of float32, float64, int64, int32, int8 or uint8; null if not
 // supported. Comparison loops write bytes that are 0 or 1. The first operand of kWhere is bytes
 // that are 0 or 1, for every type. kPow supports the exponents that IsQuickExponent accepts, and
-// for float32 all exponents (pow_loops.h). kPowOfBase has one operand, the exponent; scalar 0 is the
+// for float32 all exponents (pow_loops.h). kDivBy has one operand, of float32, and divides it by
+// scalar 0. kPowOfBase has one operand, the exponent; scalar 0 is the
 // base, which is positive, finite and not 1.
 VectorLoop FindLoop(PointwiseOp op, DType type);
 bool IsComparison(PointwiseOp op);  // writes truth values

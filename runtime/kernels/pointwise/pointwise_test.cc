@@ -121,8 +121,9 @@ TEST(PointwiseTest, EveryOperatorInEveryDtypeAtEveryLength) {
            row.read == "&PowTensorScalar" || (HasNumber(row) && !IsMaskedFill(row)))) {
         continue;
       }
-      if (!IsFloatingPoint(dtype) && (Contains(row.read, "FloatWithNumbers") ||
-                                      row.read == "&Gelu" || row.op == "aten.glu.default")) {
+      if (!IsFloatingPoint(dtype) &&
+          (Contains(row.read, "FloatWithNumbers") || Contains(row.read, "kFloatOnlyRule") ||
+           row.read == "&Gelu" || row.op == "aten.glu.default")) {
         continue;
       }
       if (!comparison.Compare(probe, /*may_refuse=*/!real || integer_only)) continue;
@@ -272,6 +273,37 @@ TEST(PointwiseTest, RemaindersAndAnglesOfAllMagnitudes) {
                              y = {DType::kFloat32, {1500}, Layout::kRowMajor, b, 0};
         ASSERT_TRUE(comparison.Compare({op, {x, y}, {DType::kFloat32}, ulp}));
       }
+    }
+  }
+}
+
+// The loop multiplies by the reciprocal and corrects the quotient; its results are those of a division.
+TEST(PointwiseTest, DivisionByScalarIsCorrectlyRounded) {
+  const VectorLoop loop = FindLoop(PointwiseOp::kDivBy, DType::kFloat32);
+  ASSERT_NE(loop, nullptr);
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  std::vector<float> x = {0.0f,   -0.0f,   kInf,  -kInf,   std::nanf(""),
+                          1e-45f, -1e-40f, 3e38f, 0x1p-60f};
+  uint32_t bits = 20260101;
+  for (int i = 0; i < 100'000; ++i) {
+    bits = bits * 1664525 + 1013904223;
+    x.push_back(std::bit_cast<float>(bits));
+    // Between 1 and 2, where most quotients are close to the middle of two floats.
+    x.push_back(std::bit_cast<float>((bits >> 9) | 0x3f800000u));
+  }
+  std::vector<float> quotients(x.size());
+  for (float divisor : {6.0f, 3.0f, -7.0f, 1.0f, 0.1f, 0x1.fffffep0f, 0x1.000002p0f, 255.0f, 1e-12f,
+                        1e30f, 1e-40f, 0.0f, -kInf}) {
+    PointwiseParams params;
+    params.Set(0, EValue(static_cast<double>(divisor)));
+    const void* const operands[] = {x.data()};
+    loop(operands, quotients.data(), x.size(), params);
+    for (size_t i = 0; i < x.size(); ++i) {
+      const float expected = x[i] / divisor;
+      ASSERT_TRUE(std::isnan(expected)
+                      ? std::isnan(quotients[i])
+                      : std::bit_cast<uint32_t>(quotients[i]) == std::bit_cast<uint32_t>(expected))
+          << x[i] << " / " << divisor << ": " << quotients[i] << ", expected " << expected;
     }
   }
 }

@@ -9,6 +9,7 @@
 
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
+#include "runtime/kernels/math-inl.h"
 #include "runtime/kernels/pointwise/domain-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -89,7 +90,17 @@ void PowTensorsF32Impl(const float* in, const float* exponents, size_t n, float*
   }
 }
 
+void PowOf2(const float* exponents, size_t n, float* out) {
+  const hn::ScalableTag<float> d;
+  for (size_t i = 0; i < n; i += hn::Lanes(d)) {
+    const size_t count = HWY_MIN(hn::Lanes(d), n - i);
+    const auto x = hn::LoadN(d, exponents + i, count);
+    hn::StoreN(SafeExp2(d, x), d, out + i, count);
+  }
+}
+
 void PowOfBaseF32Impl(float base, const float* exponents, size_t n, float* out) {
+  if (base == 2) return PowOf2(exponents, n, out);
   const hn::ScalableTag<double> d;
   const hn::Rebind<float, decltype(d)> df;
   const auto log = hn::Set(d, std::log(static_cast<double>(base)));

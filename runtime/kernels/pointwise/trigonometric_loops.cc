@@ -98,7 +98,8 @@ BELAY_DEFINE(Atan, VectorAtan(d, x))
 BELAY_DEFINE(Atanh, VectorAtanh(d, x))
 BELAY_DEFINE(Cosh, hn::IfThenElse(hn::IsNaN(x), x, VectorCosh(d, x)))
 BELAY_DEFINE(Sinh, hn::IfThenElse(hn::IsNaN(x), x, VectorSinh(d, x)))
-BELAY_DEFINE(Tan, InDomain(d, x, hn::Div(hn::Sin(d, x), hn::Cos(d, x)), 1e-5f, 39000.0f, &ExactTan))
+BELAY_DEFINE(Tan,
+             InDomain(d, x, hn::Div(hn::Sin(d, x), CosInRange(d, x)), 1e-5f, 39000.0f, &ExactTan))
 #undef BELAY_DEFINE
 
 BELAY_DEFINE_FLOAT_LOOP_TABLE(FindTrigonometricLoopImpl, BELAY_TRIGONOMETRIC_OPS)
