@@ -51,10 +51,20 @@ std::vector<Argument> Dot(OpBuilder& b, const OpCall& c) {
   Argument x = c["self"];
   const bool conjugates = c.op()->op() == "vdot" && IsComplex(b.dtype(x));
   if (conjugates) x = b.Call("aten._conj_physical.default", {x});
+  if (b.dtype(x) == DType::kFloat32) {
+    const Argument row = b.Call("aten.unsqueeze.default", {x, 0});
+    const Argument column = b.Call("aten.unsqueeze.default", {c.arguments()[1], 1});
+    return {
+        b.Call("aten.view.default", {b.Call("aten.mm.default", {row, column}), Argument::List{}})};
+  }
   return {SumKept(b, Mul(b, x, c.arguments()[1]), {})};
 }
 
 std::vector<Argument> MatrixVector(OpBuilder& b, const OpCall& c) {
+  if (b.dtype(c["self"]) == DType::kFloat32) {
+    const Argument column = b.Call("aten.unsqueeze.default", {c["vec"], 1});
+    return {b.Call("aten.squeeze.dim", {b.Call("aten.mm.default", {c["self"], column}), 1})};
+  }
   return {SumKept(b, Mul(b, c["self"], c["vec"]), {1})};
 }
 

@@ -7,6 +7,7 @@
 #include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/convolution.h"
 #include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/call/ranges.h"
 #include "runtime/kernels/conv/conv.h"
 #include "runtime/kernels/elements/copy_strided.h"
 #include "runtime/kernels/gemm/gemm.h"
@@ -74,19 +75,23 @@ void PackPatches(const void* source, size_t first, size_t count, size_t stride, 
   }
 }
 
-void Depthwise(const ConvGeometry& g, const float* input, const float* weight, const float* bias,
-               float* out) {
-  const int64_t per_channel = g.filters / g.channels;
-  for (int64_t n = 0; n < g.batch; ++n) {
-    for (int64_t f = 0; f < g.filters; ++f, out += g.out_plane()) {
+void Depthwise(const KernelContext& context, const ConvGeometry& g, const float* input,
+               const float* weight, const float* bias, float* out) {
+  const int64_t per_channel = g.filters / g.channels, planes = g.batch * g.filters;
+  const double work = static_cast<double>(planes) * static_cast<double>(g.out_plane()) *
+                      static_cast<double>(g.taps());
+  RunRanges(context, planes, 1, work, [&](int, int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) {
+      const int64_t n = i / g.filters, f = i % g.filters;
       DepthwisePlaneF32(g, input + (n * g.channels + f / per_channel) * g.plane(),
-                        weight + f * g.taps(), bias == nullptr ? 0.0f : bias[f], out);
+                        weight + f * g.taps(), bias == nullptr ? 0.0f : bias[f],
+                        out + i * g.out_plane());
     }
-  }
+  });
 }
 
-void Dense(const ConvGeometry& g, const float* input, const float* weight, const float* bias,
-           float* out, float* scratch) {
+void Dense(const KernelContext& context, const ConvGeometry& g, const float* input,
+           const float* weight, const float* bias, float* out, float* scratch) {
   for (int64_t n = 0; n < g.batch; ++n) {
     for (int64_t group = 0; group < g.groups; ++group) {
       const float* image = input + (n * g.channels + group * g.group_channels()) * g.plane();
@@ -108,7 +113,7 @@ void Dense(const ConvGeometry& g, const float* input, const float* weight, const
       args.ldc = args.n;
       args.row_bias = bias == nullptr ? nullptr : bias + group * g.group_filters();
       args.scratch = scratch;
-      GemmF32(args);
+      GemmF32(context, args);
     }
   }
 }
@@ -139,8 +144,9 @@ void ScatterTap(const ConvGeometry& g, const float* products, const int64_t* k, 
 // Scratch memory of a transposed convolution, in floats.
 struct TransposedScratch {
   uint64_t panel, matrix, products;
-  explicit TransposedScratch(const ConvGeometry& g)
-      : panel(GemmScratch(static_cast<size_t>(g.group_channels()))),
+  TransposedScratch(const KernelContext& context, const ConvGeometry& g)
+      : panel(GemmScratch(static_cast<size_t>(g.group_channels())) *
+              static_cast<uint64_t>(context.num_threads())),
         matrix(static_cast<uint64_t>(g.group_filters()) *
                static_cast<uint64_t>(g.group_channels())),
         products(static_cast<uint64_t>(g.group_filters()) * static_cast<uint64_t>(g.plane())) {}
@@ -148,9 +154,9 @@ struct TransposedScratch {
 };
 
 // One GEMM per kernel position: [filters, channels] x [channels, image elements].
-void Transposed(const ConvGeometry& g, const float* input, const float* weight, const float* bias,
-                float* out, float* scratch) {
-  const TransposedScratch parts(g);
+void Transposed(const KernelContext& context, const ConvGeometry& g, const float* input,
+                const float* weight, const float* bias, float* out, float* scratch) {
+  const TransposedScratch parts(context, g);
   float* matrix = scratch + parts.panel;
   float* products = matrix + parts.matrix;
   const int64_t filters = g.group_filters(), channels = g.group_channels(), taps = g.taps();
@@ -181,10 +187,13 @@ void Transposed(const ConvGeometry& g, const float* input, const float* weight, 
             args.c = products;
             args.ldc = args.n;
             args.scratch = scratch;
-            GemmF32(args);
+            GemmF32(context, args);
             if (Budget::Stop()) return;
-            for (int64_t f = 0; f < filters; ++f)
-              ScatterTap(g, products + f * g.plane(), k, result + f * g.out_plane());
+            const double work = kElementWork * static_cast<double>(filters * g.plane());
+            RunRanges(context, filters, 1, work, [&](int, int64_t first, int64_t last) {
+              for (int64_t f = first; f < last; ++f)
+                ScatterTap(g, products + f * g.plane(), k, result + f * g.out_plane());
+            });
           }
         }
       }
@@ -230,9 +239,9 @@ bool IsRowMajorF32(const TensorView& t) { return t.dtype == DType::kFloat32 && t
 uint64_t CopyOf(const TensorView* t) {
   return t == nullptr || IsRowMajorF32(*t) ? 0 : static_cast<uint64_t>(t->numel());
 }
-uint64_t OwnScratch(const ConvGeometry& g, bool transposed) {
-  if (transposed) return TransposedScratch(g).total();
-  return GemmScratch(static_cast<size_t>(g.patch()));
+uint64_t OwnScratch(const KernelContext& context, const ConvGeometry& g, bool transposed) {
+  if (transposed) return TransposedScratch(context, g).total();
+  return GemmScratch(static_cast<size_t>(g.patch())) * static_cast<uint64_t>(context.num_threads());
 }
 
 // Returns a tensor as row-major floats: its data, or a copy at `room`, which is advanced.
@@ -252,7 +261,7 @@ absl::Status Convolution(KernelContext& context, const ConvolutionCall<KernelArg
   if (out->numel() == 0) return absl::OkStatus();
   const ConvGeometry g = GeometryOf(*input, *weight, *out, p);
   ABSL_RETURN_IF_ERROR(CheckReach(g));
-  const uint64_t own = OwnScratch(g, p.transposed);
+  const uint64_t own = OwnScratch(context, g, p.transposed);
   const uint64_t total = own + CopyOf(input) + CopyOf(weight) + CopyOf(bias) + CopyOf(out);
   ABSL_ASSIGN_OR_RETURN(float* scratch, ScratchArray<float>(context, static_cast<int64_t>(total)));
   float* room = scratch + own;
@@ -262,11 +271,11 @@ absl::Status Convolution(KernelContext& context, const ConvolutionCall<KernelArg
   const bool direct = IsRowMajorF32(*out);
   float* to = direct ? out->as<float>() : room;
   if (p.transposed) {
-    Transposed(g, in, w, b, to, scratch);
+    Transposed(context, g, in, w, b, to, scratch);
   } else if (g.depthwise()) {
-    Depthwise(g, in, w, b, to);
+    Depthwise(context, g, in, w, b, to);
   } else {
-    Dense(g, in, w, b, to, scratch);
+    Dense(context, g, in, w, b, to, scratch);
   }
   if (!direct) CopyConvertible(TensorView::Contiguous(DType::kFloat32, out->sizes, to), *out);
   return absl::OkStatus();
@@ -284,7 +293,7 @@ uint64_t ScratchBytes(const KernelContext& context, const ConvolutionCall<Kernel
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
   const auto& [input, weight, bias, p] = call;
   const ConvGeometry g = GeometryOf(*input, *weight, **out, p);
-  return (OwnScratch(g, p.transposed) + CopyOf(input) + CopyOf(weight) + CopyOf(bias) +
+  return (OwnScratch(context, g, p.transposed) + CopyOf(input) + CopyOf(weight) + CopyOf(bias) +
           CopyOf(*out)) *
          sizeof(float);
 }

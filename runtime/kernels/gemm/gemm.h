@@ -5,8 +5,8 @@
 // have stay in the L2 cache.
 //
 // Accuracy: each lane accumulates in float, in k order. The error bound is that of a plain float
-// loop: k * 2^-24 relative to the sum of absolute products. The result does not depend on the
-// division of rows.
+// loop: k * 2^-24 relative to the sum of absolute products. The result does not depend on the number
+// of threads.
 #ifndef BELAY_RUNTIME_KERNELS_GEMM_GEMM_H_
 #define BELAY_RUNTIME_KERNELS_GEMM_GEMM_H_
 
@@ -20,7 +20,7 @@ namespace belay {
 
 // Maximal number of panel columns over all instruction sets: two vectors of 16 floats.
 inline constexpr size_t kGemmPanelColumns = 32;
-// Scratch floats of GemmF32.
+// Scratch floats of GemmF32, per thread.
 inline constexpr size_t GemmScratch(size_t k) { return k * kGemmPanelColumns; }
 
 // Fills `panel` with columns [first, first + count) of B: panel[p * stride + j] = B[p, first + j];
@@ -43,9 +43,13 @@ struct GemmF32Args {
   float alpha = 1;
   const float* column_bias = nullptr;  // [n], added to each row
   const float* row_bias = nullptr;     // [m], added to each column
-  float* scratch = nullptr;            // GemmScratch(k) floats
+  float* scratch = nullptr;            // GemmScratch(k) floats per thread
 };
+// On one thread.
 void GemmF32(const GemmF32Args& args);
+// On the threads of the context: divides the columns of C if each thread gets several panels, else
+// its rows.
+void GemmF32(const KernelContext& context, const GemmF32Args& args);
 
 absl::Span<const Kernel> GemmKernels();
 

@@ -8,6 +8,7 @@
 #include "runtime/kernel/shape_rules/matmul.h"
 #include "runtime/kernels/call/grouped_rows.h"
 #include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/call/ranges.h"
 #include "runtime/kernels/call/strided_view.h"
 #include "runtime/kernels/elements/copy_strided.h"
 #include "runtime/kernels/gemm/factors.h"
@@ -43,10 +44,13 @@ struct Product {
   float alpha = 1, beta = 1;
 };
 
-// Offsets of the parts of the scratch memory, in floats. Parts that are not needed are empty.
+// Sizes of the parts of the scratch memory, in floats. Parts that are not needed are empty. A batch
+// has panels and copies per thread; a single matrix has a panel per thread.
 struct Scratch {
-  uint64_t panel = 0, a = 0, c = 0, addend = 0;
-  uint64_t total() const { return panel + a + c + addend; }
+  uint64_t threads = 1, panels = 0, a = 0, c = 0, addend = 0;
+  bool batch = false;
+  uint64_t part() const { return panels + a + c; }
+  uint64_t total() const { return part() * (batch ? threads : 1) + addend; }
 };
 
 // Whether the addend is a row that the GEMM adds as column bias.
@@ -55,27 +59,29 @@ bool IsColumnBias(const TensorView& addend, int64_t columns, double beta) {
          addend.strides[0] == 1 && beta == 1;
 }
 
-Scratch ScratchFor(const TensorView& a, const TensorView& b, const TensorView& out,
-                   const TensorView* addend, double beta) {
+Scratch ScratchFor(const KernelContext& context, const TensorView& a, const TensorView& b,
+                   const TensorView& out, const TensorView* addend, double beta) {
   const int last = a.rank() - 1;
   const uint64_t m = static_cast<uint64_t>(a.sizes[last - 1]),
                  k = static_cast<uint64_t>(a.sizes[last]),
                  n = static_cast<uint64_t>(b.sizes[b.rank() - 1]);
   Scratch s;
-  s.panel = GemmScratch(k);
+  s.threads = static_cast<uint64_t>(context.num_threads());
+  s.batch = a.rank() == 3;
+  s.panels = GemmScratch(k) * (s.batch ? 1 : s.threads);
   if (!HasRows(a)) s.a = m * k;
   if (!HasRows(out)) s.c = m * n;
   if (addend != nullptr && !IsColumnBias(*addend, static_cast<int64_t>(n), beta)) s.addend = m * n;
   return s;
 }
 
-// Computes one matrix of the result. `parts` is the layout of `scratch`; the addend is copied
-// already.
-void MultiplyMatrices(const Product& p, const TensorView& left, const TensorView& right,
-                      const TensorView& result, const Scratch& parts, float* scratch) {
-  float* const a_copy = scratch + parts.panel;
+// Computes one matrix of the result, on the threads of `context` if it is not null. `parts` is the
+// layout of `scratch`; `addend_copy` is the addend, unless it is a column bias.
+void MultiplyMatrices(const KernelContext* context, const Product& p, const TensorView& left,
+                      const TensorView& right, const TensorView& result, const Scratch& parts,
+                      float* scratch, const float* addend_copy) {
+  float* const a_copy = scratch + parts.panels;
   float* const c_copy = a_copy + parts.a;
-  const float* const addend_copy = c_copy + parts.c;
   GemmF32Args args;
   args.m = static_cast<size_t>(left.sizes[0]);
   args.n = static_cast<size_t>(right.sizes[1]);
@@ -101,7 +107,11 @@ void MultiplyMatrices(const Product& p, const TensorView& left, const TensorView
   float* c = parts.c != 0 ? c_copy : result.as<float>();
   args.c = c;
   args.ldc = parts.c != 0 ? args.n : static_cast<size_t>(result.strides[0]);
-  GemmF32(args);
+  if (context != nullptr) {
+    GemmF32(*context, args);
+  } else {
+    GemmF32(args);
+  }
   if (parts.addend != 0) {
     PointwiseParams beta;
     beta.Set(0, EValue(static_cast<double>(p.beta)));
@@ -125,17 +135,26 @@ absl::Status Multiply(KernelContext& context, const Product& p, int batch_dims) 
     ABSL_ASSIGN_OR_RETURN(addend, ExpandTo(*p.addend, out->sizes));
   }
   if (out->numel() == 0) return absl::OkStatus();
-  const Scratch parts = ScratchFor(a, b, *out, p.addend, p.beta);
+  const Scratch parts = ScratchFor(context, a, b, *out, p.addend, p.beta);
   ABSL_ASSIGN_OR_RETURN(float* scratch,
                         ScratchArray<float>(context, static_cast<int64_t>(parts.total())));
+  float* const addend_copy = scratch + parts.total() - parts.addend;
   if (parts.addend != 0) {
-    float* const copy = scratch + parts.total() - parts.addend;
-    CopyConvertible(addend, TensorView::Contiguous(DType::kFloat32, addend.sizes, copy));
+    CopyConvertible(addend, TensorView::Contiguous(DType::kFloat32, addend.sizes, addend_copy));
   }
-  const int64_t batches = batch_dims == 0 ? 1 : a.sizes[0];
-  for (int64_t i = 0; i < batches; ++i) {
-    MultiplyMatrices(p, MatrixOf(a, i), MatrixOf(b, i), MatrixOf(*out, i), parts, scratch);
+  const bool divides_matrix = !parts.batch || (a.sizes[0] == 1 && parts.a + parts.c == 0);
+  if (divides_matrix) {
+    MultiplyMatrices(&context, p, MatrixOf(a, 0), MatrixOf(b, 0), MatrixOf(*out, 0), parts, scratch,
+                     addend_copy);
+    return absl::OkStatus();
   }
+  const double work = static_cast<double>(out->numel()) * static_cast<double>(a.sizes[2]);
+  RunRanges(context, a.sizes[0], 1, work, [&](int part, int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) {
+      MultiplyMatrices(nullptr, p, MatrixOf(a, i), MatrixOf(b, i), MatrixOf(*out, i), parts,
+                       scratch + static_cast<uint64_t>(part) * parts.part(), addend_copy);
+    }
+  });
   return absl::OkStatus();
 }
 
@@ -167,14 +186,14 @@ absl::Status GroupedMm(KernelContext& context, const GroupedProductCall<KernelAr
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, a.dtype, shape));
   if (out->numel() == 0) return absl::OkStatus();
-  const Scratch parts = ScratchFor(a, b, *out, nullptr, 0);
+  const Scratch parts = ScratchFor(context, a, b, *out, nullptr, 0);
   ABSL_ASSIGN_OR_RETURN(float* scratch,
                         ScratchArray<float>(context, static_cast<int64_t>(parts.total())));
   const Product p = {.a = &a, .b = &b};
   return ForEachGroup(*call.offsets, a.sizes[0], [&](int64_t group, int64_t first, int64_t end) {
     TensorView left = RowsOf(a, first, end), right = MatrixOf(b, std::max<int64_t>(group, 0));
     if (group < 0) left.sizes[1] = right.sizes[0] = 0;  // empty sums
-    MultiplyMatrices(p, left, right, RowsOf(*out, first, end), parts, scratch);
+    MultiplyMatrices(nullptr, p, left, right, RowsOf(*out, first, end), parts, scratch, nullptr);
   });
 }
 
@@ -195,7 +214,7 @@ uint64_t GroupedScratch(const KernelContext& context,
                         const GroupedProductCall<KernelArguments>& call) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
   if (!out.ok()) return 0;
-  return ScratchFor(*call.a, *call.b, **out, nullptr, 0).total() * sizeof(float);
+  return ScratchFor(context, *call.a, *call.b, **out, nullptr, 0).total() * sizeof(float);
 }
 
 template <ProductForm kForm>
@@ -203,14 +222,14 @@ uint64_t PlainScratch(const KernelContext& context,
                       const ProductCall<KernelArguments, kForm>& call) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
   if (!out.ok()) return 0;
-  return ScratchFor(*call.a, *call.b, **out, nullptr, 0).total() * sizeof(float);
+  return ScratchFor(context, *call.a, *call.b, **out, nullptr, 0).total() * sizeof(float);
 }
 // Includes space for the addend even if its factor is 0: a computed factor may have another value
 // when the kernel runs.
 uint64_t AddmmScratch(const KernelContext& context, const AddmmCall& call) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
   if (!out.ok()) return 0;
-  return ScratchFor(*call.a, *call.b, **out, call.self, call.beta.number.real()).total() *
+  return ScratchFor(context, *call.a, *call.b, **out, call.self, call.beta.number.real()).total() *
          sizeof(float);
 }
 
