@@ -6,6 +6,7 @@
 #define HWY_TARGET_INCLUDE "runtime/kernels/reduce/reduce.cc"
 #include "hwy/foreach_target.h"
 // Must come after foreach_target.h.
+#include <bit>
 #include <cmath>
 
 #include "hwy/highway.h"
@@ -116,6 +117,48 @@ ReduceLoop FindReduceLoopImpl(ReduceOp op, DType type) {
   return nullptr;
 }
 
+// Multiplies n numbers in pieces of kPiece in lanes, and the pieces one after another. A piece is
+// multiplied one factor after another if a partial product in that order could leave the normal
+// numbers of double.
+double ProductRunF32Impl(const float* HWY_RESTRICT x, int64_t n) {
+  constexpr int64_t kPiece = 64, kLanes = 16;
+  // |log2| of a finite normal float x is less than |exponent of x| + 1.
+  constexpr int32_t kReach = 1020, kUnusual = 1 << 16;
+  double total = 1;
+  int64_t at = 0;
+  for (; at + kPiece <= n; at += kPiece) {
+    double lanes[kLanes];
+    int32_t reach[kLanes];
+    for (int64_t i = 0; i < kLanes; ++i) {
+      lanes[i] = 1;
+      reach[i] = 0;
+    }
+    for (int64_t row = at; row < at + kPiece; row += kLanes) {
+      for (int64_t i = 0; i < kLanes; ++i) {
+        const int32_t biased = (std::bit_cast<int32_t>(x[row + i]) >> 23) & 255;
+        const int32_t exponent = biased - 127, size = exponent < 0 ? -exponent : exponent;
+        reach[i] += biased == 0 || biased == 255 ? kUnusual : size + 1;
+        lanes[i] *= static_cast<double>(x[row + i]);
+      }
+    }
+    int32_t sum = 0;
+    for (int64_t i = 0; i < kLanes; ++i) sum += reach[i];
+    const int32_t exponent =
+        static_cast<int32_t>((std::bit_cast<uint64_t>(total) >> 52) & 2047) - 1023;
+    sum += (exponent < 0 ? -exponent : exponent) + 1;
+    if (sum <= kReach) {
+      for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+        for (int64_t i = 0; i < half; ++i) lanes[i] *= lanes[i + half];
+      }
+      total *= lanes[0];
+    } else {
+      for (int64_t i = at; i < at + kPiece; ++i) total *= static_cast<double>(x[i]);
+    }
+  }
+  for (; at < n; ++at) total *= static_cast<double>(x[at]);
+  return total;
+}
+
 template <class T>
 int64_t Find(const T* HWY_RESTRICT x, int64_t n, T best) {
   constexpr int64_t kBlock = 64;
@@ -187,6 +230,11 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace belay {
+
+HWY_EXPORT(ProductRunF32Impl);
+double ProductRunF32(const float* x, int64_t n) {
+  return HWY_DYNAMIC_DISPATCH(ProductRunF32Impl)(x, n);
+}
 
 HWY_EXPORT(FindReduceLoopImpl);
 HWY_EXPORT(FindValueImpl);

@@ -21,6 +21,9 @@ namespace belay {
 // Returns the loop for float32, float64 or int64; null for other types.
 ReduceLoop FindReduceLoop(ReduceOp op, DType type);
 
+// Returns the product of n adjacent floats.
+double ProductRunF32(const float* x, int64_t n);
+
 // Returns the position of the first of n elements that equals `best`, or that is NaN if `best` is;
 // -1 if not found. float32, float64, int64.
 int64_t FindValue(DType type, const void* x, int64_t n, const void* best);

@@ -281,6 +281,10 @@ void ProductInto(const KernelContext& context, const Fold& fold, const TensorVie
   const auto multiply = [](double a, double b) { return a * b; };
   reduction.ForEachBlock(
       context, [&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
+        if (const float* run = reduction.RunOf(base); run != nullptr) {
+          write(at[0], ProductRunF32(run, fold.count()));
+          return;
+        }
         double totals[kReduceBlock], reach = 1;
         if (!reduction.columns()) {
           FoldBlock<double>(reduction, reach_loop, base, 1, 1.0, nullptr, &reach, multiply);

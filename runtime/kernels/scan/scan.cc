@@ -10,41 +10,69 @@ HWY_BEFORE_NAMESPACE();
 namespace belay {
 namespace HWY_NAMESPACE {
 
-HWY_INLINE double Sum(double a, double b) { return a + b; }
-HWY_INLINE int64_t Sum(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-}
-
-template <class T, class Acc>
-HWY_INLINE void Row(const T* in, size_t n, Acc& total, T* out) {
-  Acc sum = total;
-  for (size_t i = 0; i < n; ++i) {
-    sum = Sum(sum, static_cast<Acc>(in[i]));
-    out[i] = static_cast<T>(sum);
+struct Sum {
+  static HWY_INLINE double Join(double a, double b) { return a + b; }
+  static HWY_INLINE int64_t Join(int64_t a, int64_t b) {
+    return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
   }
-  total = sum;
+};
+struct Product {
+  static HWY_INLINE double Join(double a, double b) { return a * b; }
+  static HWY_INLINE int64_t Join(int64_t a, int64_t b) {
+    return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  }
+};
+
+template <class Op, class T, class Acc>
+void Row(const T* in, size_t n, Acc& total, T* out) {
+  Acc acc = total;
+  for (size_t i = 0; i < n; ++i) {
+    acc = Op::Join(acc, static_cast<Acc>(in[i]));
+    out[i] = static_cast<T>(acc);
+  }
+  total = acc;
 }
 
-template <class T, class Acc>
-HWY_INLINE void Step(const T* HWY_RESTRICT in, size_t n, Acc* HWY_RESTRICT totals,
-                     T* HWY_RESTRICT out) {
+// Each row is a chain of dependent operations; the chains of several rows overlap.
+template <class Op, class T, class Acc>
+void Rows(const T* in, int64_t in_row, size_t n, Acc* totals, T* out, int64_t out_row) {
+  static_assert(kScanRows == 4);
+  Acc a = totals[0], b = totals[1], c = totals[2], e = totals[3];
+  const T *in1 = in + in_row, *in2 = in1 + in_row, *in3 = in2 + in_row;
+  T *out1 = out + out_row, *out2 = out1 + out_row, *out3 = out2 + out_row;
   for (size_t i = 0; i < n; ++i) {
-    totals[i] = Sum(totals[i], static_cast<Acc>(in[i]));
+    a = Op::Join(a, static_cast<Acc>(in[i]));
+    b = Op::Join(b, static_cast<Acc>(in1[i]));
+    c = Op::Join(c, static_cast<Acc>(in2[i]));
+    e = Op::Join(e, static_cast<Acc>(in3[i]));
+    out[i] = static_cast<T>(a);
+    out1[i] = static_cast<T>(b);
+    out2[i] = static_cast<T>(c);
+    out3[i] = static_cast<T>(e);
+  }
+  totals[0] = a;
+  totals[1] = b;
+  totals[2] = c;
+  totals[3] = e;
+}
+
+template <class Op, class T, class Acc>
+void Step(const T* HWY_RESTRICT in, size_t n, Acc* HWY_RESTRICT totals, T* HWY_RESTRICT out) {
+  for (size_t i = 0; i < n; ++i) {
+    totals[i] = Op::Join(totals[i], static_cast<Acc>(in[i]));
     out[i] = static_cast<T>(totals[i]);
   }
 }
 
-void RunningSumF32Impl(const float* in, size_t n, double& total, float* out) {
-  Row(in, n, total, out);
+template <class T, class Acc>
+ScanLoops<T, Acc> LoopsOf(ScanOp op) {
+  if (op == ScanOp::kSum) return {Row<Sum, T, Acc>, Rows<Sum, T, Acc>, Step<Sum, T, Acc>, Acc{0}};
+  return {Row<Product, T, Acc>, Rows<Product, T, Acc>, Step<Product, T, Acc>, Acc{1}};
 }
-void RunningSumI64Impl(const int64_t* in, size_t n, int64_t& total, int64_t* out) {
-  Row(in, n, total, out);
-}
-void RunningStepF32Impl(const float* in, size_t n, double* totals, float* out) {
-  Step(in, n, totals, out);
-}
-void RunningStepI64Impl(const int64_t* in, size_t n, int64_t* totals, int64_t* out) {
-  Step(in, n, totals, out);
+
+ScanLoops<float, double> FloatScanLoopsImpl(ScanOp op) { return LoopsOf<float, double>(op); }
+ScanLoops<int64_t, int64_t> IntegerScanLoopsImpl(ScanOp op) {
+  return LoopsOf<int64_t, int64_t>(op);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -54,21 +82,13 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace belay {
 
-HWY_EXPORT(RunningSumF32Impl);
-HWY_EXPORT(RunningSumI64Impl);
-HWY_EXPORT(RunningStepF32Impl);
-HWY_EXPORT(RunningStepI64Impl);
-void RunningSumF32(const float* in, size_t n, double& total, float* out) {
-  HWY_DYNAMIC_DISPATCH(RunningSumF32Impl)(in, n, total, out);
+HWY_EXPORT(FloatScanLoopsImpl);
+HWY_EXPORT(IntegerScanLoopsImpl);
+ScanLoops<float, double> FloatScanLoops(ScanOp op) {
+  return HWY_DYNAMIC_DISPATCH(FloatScanLoopsImpl)(op);
 }
-void RunningSumI64(const int64_t* in, size_t n, int64_t& total, int64_t* out) {
-  HWY_DYNAMIC_DISPATCH(RunningSumI64Impl)(in, n, total, out);
-}
-void RunningStepF32(const float* in, size_t n, double* totals, float* out) {
-  HWY_DYNAMIC_DISPATCH(RunningStepF32Impl)(in, n, totals, out);
-}
-void RunningStepI64(const int64_t* in, size_t n, int64_t* totals, int64_t* out) {
-  HWY_DYNAMIC_DISPATCH(RunningStepI64Impl)(in, n, totals, out);
+ScanLoops<int64_t, int64_t> IntegerScanLoops(ScanOp op) {
+  return HWY_DYNAMIC_DISPATCH(IntegerScanLoopsImpl)(op);
 }
 
 }  // namespace belay

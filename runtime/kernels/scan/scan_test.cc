@@ -1,4 +1,4 @@
-// Cumulative sums against the reference kernel: equal bits.
+// Cumulative sums and products against the reference kernel: equal bits.
 #include "gtest/gtest.h"
 #include "runtime/kernels/kernel_comparison.h"
 
@@ -11,12 +11,14 @@ TEST(ScanTest, EveryLengthDimensionDtypeAndLayout) {
                       DType::kInt32, DType::kUint8, DType::kBool}) {
     const DType result = IsFloatingPoint(dtype) ? dtype : DType::kInt64;
     const auto compare = [&](const TestTensorSpec& self, int64_t dim, Layout out) {
-      KernelCall call = {"aten.cumsum.default", {self, EValue(dim), EValue()}, {result}};
-      call.output_layout = out;
-      ASSERT_TRUE(comparison.Compare(call));
+      for (const char* op : {"aten.cumsum.default", "aten.cumprod.default"}) {
+        KernelCall call = {op, {self, EValue(dim), EValue()}, {result}};
+        call.output_layout = out;
+        ASSERT_TRUE(comparison.Compare(call));
+      }
     };
     for (int64_t n : KernelComparison::Lengths(dtype)) {
-      compare({dtype, {3, n}}, 1, Layout::kRowMajor);
+      compare({dtype, {7, n}}, 1, Layout::kRowMajor);
       compare({dtype, {3, n}}, 0, Layout::kRowMajor);
     }
     for (Layout layout : {Layout::kRowMajor, Layout::kReversed, Layout::kGaps, Layout::kRepeated}) {
