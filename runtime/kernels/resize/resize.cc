@@ -32,6 +32,50 @@ void BlendColumnsImpl(const float* HWY_RESTRICT row, const int32_t* HWY_RESTRICT
   for (; i < n; ++i) out[i] = (1 - share[i]) * row[first[i]] + share[i] * row[second[i]];
 }
 
+void AddScaledRowImpl(const float* HWY_RESTRICT row, float weight, size_t n,
+                      float* HWY_RESTRICT sums) {
+  for (size_t i = 0; i < n; ++i) sums[i] += weight * row[i];
+}
+
+void BlendWindowsImpl(const float* HWY_RESTRICT row, size_t length,
+                      const int32_t* HWY_RESTRICT first, const float* HWY_RESTRICT weights,
+                      size_t count, size_t n, float* HWY_RESTRICT out) {
+  const hn::ScalableTag<float> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  const auto last = hn::Set(di, static_cast<int32_t>(length) - 1);
+  const size_t lanes = hn::Lanes(d);
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    auto at = hn::LoadU(di, first + i);
+    auto sum = hn::Zero(d);
+    for (size_t k = 0; k < count; ++k) {
+      // Windows at the end have fewer pixels, and weights of 0.
+      sum = hn::MulAdd(hn::LoadU(d, weights + k * n + i),
+                       hn::GatherIndex(d, row, hn::Min(at, last)), sum);
+      at = hn::Add(at, hn::Set(di, 1));
+    }
+    hn::StoreU(sum, d, out + i);
+  }
+  for (; i < n; ++i) {
+    float sum = 0;
+    for (size_t k = 0; k < count; ++k) {
+      const size_t at = static_cast<size_t>(first[i]) + k;
+      if (at < length) sum += weights[k * n + i] * row[at];
+    }
+    out[i] = sum;
+  }
+}
+
+// sums[i * step] += row[i].
+void AddSteppedRowImpl(const float* HWY_RESTRICT row, size_t n, size_t step,
+                       float* HWY_RESTRICT sums) {
+  if (step == 1) {
+    for (size_t i = 0; i < n; ++i) sums[i] += row[i];
+  } else {
+    for (size_t i = 0; i < n; ++i) sums[i * step] += row[i];
+  }
+}
+
 void BlendPixelsImpl(const float* HWY_RESTRICT row, const int32_t* HWY_RESTRICT first,
                      const int32_t* HWY_RESTRICT second, const float* HWY_RESTRICT share, size_t n,
                      size_t channels, float* HWY_RESTRICT out) {
@@ -54,6 +98,19 @@ namespace belay {
 HWY_EXPORT(BlendRowsImpl);
 HWY_EXPORT(BlendColumnsImpl);
 HWY_EXPORT(BlendPixelsImpl);
+HWY_EXPORT(AddScaledRowImpl);
+HWY_EXPORT(BlendWindowsImpl);
+HWY_EXPORT(AddSteppedRowImpl);
+void AddScaledRow(const float* row, float weight, size_t n, float* sums) {
+  HWY_DYNAMIC_DISPATCH(AddScaledRowImpl)(row, weight, n, sums);
+}
+void BlendWindows(const float* row, size_t length, const int32_t* first, const float* weights,
+                  size_t count, size_t n, float* out) {
+  HWY_DYNAMIC_DISPATCH(BlendWindowsImpl)(row, length, first, weights, count, n, out);
+}
+void AddSteppedRow(const float* row, size_t n, size_t step, float* sums) {
+  HWY_DYNAMIC_DISPATCH(AddSteppedRowImpl)(row, n, step, sums);
+}
 void BlendRows(const float* a, const float* b, float share, size_t n, float* out) {
   HWY_DYNAMIC_DISPATCH(BlendRowsImpl)(a, b, share, n, out);
 }

@@ -2,15 +2,17 @@
 #include <cstring>
 #include <limits>
 
-#include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/resample.h"
-#include "runtime/kernels/call/ranges.h"
+#include "runtime/kernels/call/antialias.h"
 #include "runtime/kernels/call/upsample_kernels.h"
 #include "runtime/kernels/elements/channels_last.h"
 #include "runtime/kernels/elements/copy_strided.h"
+#include "runtime/kernels/resize/antialiased.h"
+#include "runtime/kernels/resize/fold.h"
 #include "runtime/kernels/resize/grid_sample.h"
+#include "runtime/kernels/resize/image_rows.h"
 #include "runtime/kernels/resize/resize.h"
 #include "runtime/kernels/select/select.h"
 
@@ -68,37 +70,6 @@ absl::StatusOr<Room> RoomOf(const KernelContext& context, const TensorView& in, 
   room.rows = reinterpret_cast<float*>(at);
   room.in = RowLength(in).value();
   room.out = out;
-  return room;
-}
-
-// Calls fn(part, n, c, y) for every row of the output, or with c = 0 for rows of all channels, on
-// several threads. A part's rows are consecutive.
-template <class Fn>
-void ForEachRow(const KernelContext& context, const TensorView& out, bool all_channels, Fn&& fn) {
-  const int64_t planes = all_channels ? 1 : out.sizes[1], height = out.sizes[2];
-  const int64_t rows = out.sizes[0] * planes * height, length = out.numel() / rows;
-  RunRanges(context, rows, 1, kElementWork * static_cast<double>(out.numel()),
-            [&](int part, int64_t first, int64_t last) {
-              Budget::Pace pace;
-              for (int64_t r = first; r < last && !pace.Stop(2 * length); ++r) {
-                fn(part, r / height / planes, r / height % planes, r % height);
-              }
-            });
-}
-
-// Returns a row of an image.
-TensorView RowOf(const TensorView& t, int64_t n, int64_t c, int64_t y) {
-  TensorView row = t;
-  row.sizes = {t.sizes[3]};
-  row.strides = {t.strides[3]};
-  row.data = ElementAddress(t, n * t.strides[0] + c * t.strides[1] + y * t.strides[2]);
-  return row;
-}
-
-// Returns the row as floats, in place or in `room`.
-const float* FloatsOf(const TensorView& row, float* room) {
-  if (row.dtype == DType::kFloat32 && row.strides[0] == 1) return row.as<const float>();
-  CopyConvertible(row, TensorView::Contiguous(DType::kFloat32, row.sizes, room));
   return room;
 }
 
@@ -212,7 +183,22 @@ constexpr Kernel Nearest(std::string_view op, std::string_view signature, std::s
                                                                         KernelEngine::kHighway);
 }
 
+template <class Filter>
+constexpr Kernel Antialiased(std::string_view op, std::string_view name) {
+  return KernelRow<&ResizeAntialiased<Filter>, &AcceptsAntialiased, &AntialiasedScratch<Filter>>(
+      op, kUpsampleBilinear, name, KernelEngine::kHighway);
+}
+
 constexpr Kernel kKernels[] = {
+    Antialiased<CubicFilter>("aten._upsample_bicubic2d_aa.default",
+                             "UpsampleBicubic2dAntialiasedSimd"),
+    Antialiased<TriangleFilter>("aten._upsample_bilinear2d_aa.default",
+                                "UpsampleBilinear2dAntialiasedSimd"),
+    Antialiased<LanczosFilter>("aten._upsample_lanczos2d_aa.default",
+                               "UpsampleLanczos2dAntialiasedSimd"),
+    KernelRow<&Fold, &AcceptsFold>("aten.col2im.default",
+                                   "self output_size kernel_size dilation padding stride",
+                                   "Col2ImSimd", KernelEngine::kHighway),
     GridSampler<2>("aten.grid_sampler_2d.default", "GridSampler2dSimd"),
     GridSampler<3>("aten.grid_sampler_3d.default", "GridSampler3dSimd"),
     Bilinear("aten.upsample_bilinear2d.vec", kUpsampleBilinearVec, "UpsampleBilinear2dVecSimd"),

@@ -32,6 +32,60 @@ TEST(ResizeTest, EverySizeLayoutAndDtype) {
   }
 }
 
+TEST(ResizeTest, AntialiasedFilters) {
+  KernelComparison comparison;
+  for (DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+    for (Layout layout : {Layout::kRowMajor, Layout::kChannelsLast, Layout::kGaps}) {
+      for (int64_t from : {1, 7, 40}) {
+        for (int64_t to : {1, 3, 19, 41}) {
+          const TestTensorSpec image = {dtype, {2, 3, from, from + 1}, layout, Values::kNormal, 0};
+          for (const char* op :
+               {"aten._upsample_bilinear2d_aa.default", "aten._upsample_bicubic2d_aa.default",
+                "aten._upsample_lanczos2d_aa.default"}) {
+            for (bool align : {false, true}) {
+              for (const EValue& scale : {EValue(), EValue(0.3)}) {
+                KernelCall call = {
+                    op, {image, Ints{to, to + 1}, EValue(align), scale, scale}, {dtype}};
+                call.max_ulp = 16;
+                call.ulp_of = UlpOf::kLargest;
+                call.output_layout = layout;
+                ASSERT_TRUE(comparison.Compare(call));
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(ResizeTest, SumsOfOverlappingPatches) {
+  KernelComparison comparison;
+  for (int64_t kernel : {1, 2, 3, 5}) {
+    for (int64_t stride : {1, 2, 3}) {
+      for (int64_t padding : {0, 1, 4}) {
+        for (int64_t dilation : {1, 2}) {
+          const int64_t height = 11, width = 14, reach = dilation * (kernel - 1) + 1;
+          if (reach > height + 2 * padding) continue;
+          const int64_t windows = ((height + 2 * padding - reach) / stride + 1) *
+                                  ((width + 2 * padding - reach) / stride + 1);
+          for (const Sizes& sizes :
+               {Sizes{3 * kernel * kernel, windows}, Sizes{2, 3 * kernel * kernel, windows}}) {
+            KernelCall call = {
+                "aten.col2im.default",
+                {TestTensorSpec{DType::kFloat32, sizes}, Ints{height, width}, Ints{kernel, kernel},
+                 Ints{dilation, dilation}, Ints{padding, padding}, Ints{stride, stride}},
+                {DType::kFloat32}};
+            call.max_ulp = 8;
+            call.ulp_of = UlpOf::kLargest;
+            ASSERT_TRUE(comparison.Compare(call));
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(ResizeTest, LargeImagesAreDivided) {
   KernelComparison comparison;
   for (Layout layout : {Layout::kRowMajor, Layout::kChannelsLast}) {

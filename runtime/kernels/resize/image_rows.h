@@ -1,0 +1,49 @@
+// Rows of batches of images.
+#ifndef BELAY_RUNTIME_KERNELS_RESIZE_IMAGE_ROWS_H_
+#define BELAY_RUNTIME_KERNELS_RESIZE_IMAGE_ROWS_H_
+
+#include <cstdint>
+
+#include "runtime/core/budget.h"
+#include "runtime/core/tensor_view.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernels/call/ranges.h"
+#include "runtime/kernels/call/strided_view.h"
+#include "runtime/kernels/elements/copy_strided.h"
+
+namespace belay {
+
+// Calls fn(part, n, c, y) for every row of the output, or with c = 0 for rows of all channels, on
+// several threads. A part's rows are consecutive.
+template <class Fn>
+void ForEachRow(const KernelContext& context, const TensorView& out, bool all_channels, Fn&& fn) {
+  const int64_t planes = all_channels ? 1 : out.sizes[1], height = out.sizes[2];
+  const int64_t rows = out.sizes[0] * planes * height, length = out.numel() / rows;
+  RunRanges(context, rows, 1, kElementWork * static_cast<double>(out.numel()),
+            [&](int part, int64_t first, int64_t last) {
+              Budget::Pace pace;
+              for (int64_t r = first; r < last && !pace.Stop(2 * length); ++r) {
+                fn(part, r / height / planes, r / height % planes, r % height);
+              }
+            });
+}
+
+// Returns a row of an image.
+inline TensorView RowOf(const TensorView& t, int64_t n, int64_t c, int64_t y) {
+  TensorView row = t;
+  row.sizes = {t.sizes[3]};
+  row.strides = {t.strides[3]};
+  row.data = ElementAddress(t, n * t.strides[0] + c * t.strides[1] + y * t.strides[2]);
+  return row;
+}
+
+// Returns the row as floats, in place or in `room`.
+inline const float* FloatsOf(const TensorView& row, float* room) {
+  if (row.dtype == DType::kFloat32 && row.strides[0] == 1) return row.as<const float>();
+  CopyConvertible(row, TensorView::Contiguous(DType::kFloat32, row.sizes, room));
+  return room;
+}
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNELS_RESIZE_IMAGE_ROWS_H_
