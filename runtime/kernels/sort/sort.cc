@@ -12,6 +12,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace belay {
 namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
 
 // Plain loops over arrays, which compilers vectorize best. `flip` is all ones for descending order.
 void KeysOfFloatImpl(const float* HWY_RESTRICT in, size_t n, uint64_t first, uint32_t flip,
@@ -55,12 +56,42 @@ void KeysOfInt64Impl(const int64_t* HWY_RESTRICT in, size_t n, int64_t first, ui
   }
 }
 
+// Searches for all lanes at once; a lane that has ended keeps its result.
+void FindBoundariesImpl(const float* HWY_RESTRICT boundaries, int32_t size, bool right,
+                        const float* HWY_RESTRICT x, size_t n, int32_t* HWY_RESTRICT found) {
+  const hn::ScalableTag<float> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  const auto one = hn::Set(di, 1), last = hn::Set(di, size - 1);
+  for (size_t i = 0; i < n; i += hn::Lanes(d)) {
+    const size_t count = HWY_MIN(hn::Lanes(d), n - i);
+    const auto value = hn::LoadN(d, x + i, count);
+    auto begin = hn::Zero(di), end = hn::Set(di, size);
+    while (true) {
+      const auto active = hn::Lt(begin, end);
+      if (hn::AllFalse(di, active)) break;
+      const auto middle = hn::ShiftRight<1>(hn::Add(begin, end));
+      const auto at = hn::GatherIndex(d, boundaries, hn::Min(middle, last));
+      const auto stop = right ? hn::Gt(at, value) : hn::Ge(at, value);
+      const auto below = hn::AndNot(hn::RebindMask(di, stop), active);
+      end = hn::IfThenElse(hn::And(active, hn::RebindMask(di, stop)), middle, end);
+      begin = hn::IfThenElse(below, hn::Add(middle, one), begin);
+    }
+    hn::StoreN(begin, di, found + i, count);
+  }
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace belay
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace belay {
+
+HWY_EXPORT(FindBoundariesImpl);
+void FindBoundaries(const float* boundaries, int32_t size, bool right, const float* x, size_t n,
+                    int32_t* found) {
+  HWY_DYNAMIC_DISPATCH(FindBoundariesImpl)(boundaries, size, right, x, n, found);
+}
 
 HWY_EXPORT(KeysOfFloatImpl);
 HWY_EXPORT(KeysOfInt32Impl);

@@ -1,5 +1,5 @@
-// Sorting of rows by integer keys that encode order, direction and position. The sort needs neither
-// stability nor handling of NaN.
+// Sorting of rows by integer keys that encode order, direction and position, so that the sort needs
+// neither stability nor handling of NaN. Binary search.
 #ifndef BELAY_RUNTIME_KERNELS_SORT_SORT_H_
 #define BELAY_RUNTIME_KERNELS_SORT_SORT_H_
 
@@ -34,6 +34,12 @@ WideSortKey* SortKeys(WideSortKey* keys, WideSortKey* room, size_t n);
 
 inline int64_t PlaceOf(SortKey key) { return static_cast<int64_t>(key & 0xFFFFFFFFu); }
 inline int64_t PlaceOf(const WideSortKey& key) { return key.place; }
+
+// found[i] = the number of sorted boundaries that are less than x[i], or not greater if `right`. NaN is
+// greater than all numbers. Boundaries that are not sorted give the result of a binary search that
+// starts in the middle. Precondition: size <= 2^30.
+void FindBoundaries(const float* boundaries, int32_t size, bool right, const float* x, size_t n,
+                    int32_t* found);
 
 absl::Span<const Kernel> SortHighwayKernels();
 

@@ -2,6 +2,7 @@
 
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel/shape_rules/gather.h"
 #include "runtime/kernel/shape_rules/sort.h"
 #include "runtime/kernels/call/element_access.h"
 #include "runtime/kernels/call/gather_walk.h"
@@ -120,9 +121,52 @@ uint64_t KeyScratch(const KernelContext& context, const SortCall<KernelArguments
   });
 }
 
+// ---- bucketize, searchsorted
+
+constexpr int64_t kMostBoundaries = int64_t{1} << 30;
+
+bool AcceptsSearch(const KernelContext& context, const SearchCall<KernelArguments>& call) {
+  const TensorView &boundaries = *call.boundaries, &values = *call.values;
+  return call.sorter == nullptr && boundaries.rank() == 1 && call.CheckShapes().ok() &&
+         boundaries.dtype == DType::kFloat32 && values.dtype == DType::kFloat32 &&
+         call.search_type == DType::kFloat32 && boundaries.sizes[0] <= kMostBoundaries &&
+         (boundaries.strides[0] == 1 || boundaries.sizes[0] <= 1);
+}
+
+absl::Status Search(KernelContext& context, const SearchCall<KernelArguments>& call) {
+  const TensorView &boundaries = *call.boundaries, &values = *call.values;
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, call.dtype, values));
+  const int64_t size = boundaries.sizes[0];
+  constexpr int64_t kPiece = 256;
+  for (StridedIterator<2> it(values.sizes, {values.strides, out->strides}); !it.done();) {
+    float x[kPiece];
+    int32_t found[kPiece];
+    int64_t places[kPiece], n = 0;
+    for (; n < kPiece && !it.done(); ++n, it.Next()) {
+      x[n] = values.as<const float>()[it.offset(0)];
+      places[n] = it.offset(1);
+    }
+    FindBoundaries(boundaries.as<const float>(), static_cast<int32_t>(size), call.right, x,
+                   static_cast<size_t>(n), found);
+    for (int64_t i = 0; i < n; ++i) {
+      if (call.dtype == DType::kInt32) {
+        out->as<int32_t>()[places[i]] = found[i];
+      } else {
+        out->as<int64_t>()[places[i]] = found[i];
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 constexpr KernelEngine kHighway = KernelEngine::kHighway;
 
 constexpr Kernel kKernels[] = {
+    KernelRow<&Search, &AcceptsSearch>("aten.bucketize.Tensor", "self boundaries out_int32 right",
+                                       "BucketizeSimd", kHighway),
+    KernelRow<&Search, &AcceptsSearch>("aten.searchsorted.Tensor",
+                                       "sorted_sequence self out_int32 right side sorter",
+                                       "SearchSortedSimd", kHighway),
     KernelRow<&Sort, &Accepts, &KeyScratch>("aten.sort.default", "self dim descending -> 2",
                                             "SortSimd", kHighway),
     KernelRow<&Sort, &Accepts, &KeyScratch>("aten.sort.stable", "self stable dim descending -> 2",

@@ -26,6 +26,29 @@ TEST(SortTest, EveryTypeLengthAndOrder) {
   }
 }
 
+TEST(SortTest, BinarySearch) {
+  KernelComparison comparison;
+  for (int64_t boundaries : {0, 1, 2, 7, 64, 1000}) {
+    for (Layout layout : {Layout::kRowMajor, Layout::kReversed, Layout::kGaps}) {
+      for (Values values : {Values::kNormal, Values::kFew, Values::kSpecial}) {
+        for (bool right : {false, true}) {
+          for (bool narrow : {false, true}) {
+            const TestTensorSpec x = {DType::kFloat32, {3, 201}, layout, values, 0};
+            // The boundaries are not sorted: both kernels compare with the same ones.
+            const TestTensorSpec table = {
+                DType::kFloat32, {boundaries}, Layout::kRowMajor, values, 1};
+            const DType result = narrow ? DType::kInt32 : DType::kInt64;
+            KernelCall call = {
+                "aten.bucketize.Tensor", {x, table, EValue(narrow), EValue(right)}, {result}};
+            call.output_layout = layout;
+            ASSERT_TRUE(comparison.Compare(call));
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(SortTest, StableAlongEveryDimensionAndLayout) {
   KernelComparison comparison;
   for (DType dtype : {DType::kFloat32, DType::kInt64, DType::kBFloat16}) {
