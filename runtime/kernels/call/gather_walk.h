@@ -37,11 +37,21 @@ absl::Status WalkGather(const TensorView& self_view, int dim, const TensorView& 
   const int64_t size = self.sizes[dim], stride = self.strides[dim];
   Strides rest = self.strides;
   rest[dim] = 0;
-  for (StridedIterator<3> it(index.sizes, {index.strides, other.strides, rest}); !it.done();
-       it.Next()) {
-    const int64_t i = ReadIndex(index, it.offset(0));
-    if (i < 0 || i >= size) return IndexOutOfRange(i, size, dim);
-    fn(it.offset(2) + i * stride, it.offset(1));
+  const int last = index.rank() - 1;
+  const int64_t count = index.sizes[last], index_step = index.strides[last],
+                other_step = other.strides[last], rest_step = rest[last];
+  Sizes rows = index.sizes;
+  rows[last] = 1;
+  for (StridedIterator<3> it(rows, {index.strides, other.strides, rest}); !it.done(); it.Next()) {
+    int64_t at = it.offset(0), from = it.offset(1), to = it.offset(2);
+    for (int64_t k = 0; k < count; ++k) {
+      const int64_t i = ReadIndex(index, at);
+      if (i < 0 || i >= size) return IndexOutOfRange(i, size, dim);
+      fn(to + i * stride, from);
+      at += index_step;
+      from += other_step;
+      to += rest_step;
+    }
   }
   return absl::OkStatus();
 }

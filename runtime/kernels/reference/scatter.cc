@@ -132,6 +132,12 @@ absl::StatusOr<ScatterOperands> OperandsOf(const Call& call, ScalarElement& elem
 }
 
 absl::Status ScatterInto(const TensorView& out, const ScatterOperands& operands, Update update) {
+  if (update == Update::kAdd && out.dtype == DType::kFloat32) {  // the frequent case
+    float* const to = out.as<float>();
+    const float* const from = operands.src.as<const float>();
+    return WalkGather(out, operands.dim, operands.index, operands.src,
+                      [&](int64_t out_offset, int64_t offset) { to[out_offset] += from[offset]; });
+  }
   const UpdateFn fn = UpdateOf(update, out.dtype);
   return WalkGather(out, operands.dim, operands.index, operands.src,
                     [&](int64_t out_offset, int64_t offset) {
