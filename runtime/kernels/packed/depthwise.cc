@@ -153,15 +153,24 @@ HWY_NOINLINE void LastChannels(const Row& row, int64_t x, int pixels) {
   for (int i = 0; i < pixels; ++i) Pixels<kRows, kWidth, kStride, 1, true, true>(row, x + i);
 }
 
-// Computes kPixels pixels from x on for all channels; this order reuses cached input.
+// A range of channels that starts at a multiple of the lanes.
+struct Channels {
+  int64_t first, last;
+};
+
+// Computes kPixels pixels from x on for the channels.
 template <int kRows, int kWidth, int kStride, int kPixels, bool kBorder>
-HWY_INLINE void Block(const Row& first, int64_t x) {
+HWY_INLINE void Block(const Row& first, const Channels& channels, int64_t x) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(TagF32()));
   const DepthwiseArgs& g = *first.args;
   const int64_t taps = g.kernel_height * g.kernel_width;
   Row row = first;
-  int64_t c = 0;
-  for (; c + lanes <= g.channels; c += lanes) {
+  int64_t c = channels.first;
+  row.in += c;
+  row.out += c;
+  if (row.bias != nullptr) row.bias += c;
+  if (row.other != nullptr) row.other += c;
+  for (; c + lanes <= channels.last; c += lanes) {
     row.weight =
         first.weight + c / kDepthwiseChannels * taps * kDepthwiseChannels + c % kDepthwiseChannels;
     Pixels<kRows, kWidth, kStride, kPixels, kBorder, false>(row, x);
@@ -170,16 +179,16 @@ HWY_INLINE void Block(const Row& first, int64_t x) {
     if (row.bias != nullptr) row.bias += lanes;
     if (row.other != nullptr) row.other += lanes;
   }
-  if (c == g.channels) return;
-  row.count = static_cast<size_t>(g.channels - c);
+  if (c == channels.last) return;
+  row.count = static_cast<size_t>(channels.last - c);
   row.weight =
       first.weight + c / kDepthwiseChannels * taps * kDepthwiseChannels + c % kDepthwiseChannels;
   LastChannels<kRows, kWidth, kStride>(row, x, kPixels);
 }
 
-// Computes all pixels of one or two rows.
+// Computes all pixels of one or two rows, for the channels.
 template <int kRows, int kWidth, int kStride>
-HWY_NOINLINE void RunRow(const Row& row) {
+HWY_NOINLINE void RunRow(const Row& row, const Channels& channels) {
   const DepthwiseArgs& g = *row.args;
   // Results whose windows are inside: [begin, end).
   const int64_t reach = (g.kernel_width - 1) * g.dilation_x;
@@ -192,19 +201,19 @@ HWY_NOINLINE void RunRow(const Row& row) {
     constexpr int kPixels = decltype(pixels)::value;
     for (; x + kPixels <= g.out_width; x += kPixels) {
       if (x >= begin && x + kPixels <= end) {
-        Block<kRows, kWidth, kStride, kPixels, false>(row, x);
+        Block<kRows, kWidth, kStride, kPixels, false>(row, channels, x);
       } else {
-        Block<kRows, kWidth, kStride, kPixels, true>(row, x);
+        Block<kRows, kWidth, kStride, kPixels, true>(row, channels, x);
       }
     }
   };
   blocks(std::integral_constant<int, 8>());
   blocks(std::integral_constant<int, 4>());
   blocks(std::integral_constant<int, 2>());
-  for (; x < g.out_width; ++x) Block<kRows, kWidth, kStride, 1, true>(row, x);
+  for (; x < g.out_width; ++x) Block<kRows, kWidth, kStride, 1, true>(row, channels, x);
 }
 
-using RowFn = void (*)(const Row&);
+using RowFn = void (*)(const Row&, const Channels&);
 
 template <int kRows>
 HWY_INLINE RowFn RowOf(const DepthwiseArgs& g) {
@@ -231,32 +240,55 @@ HWY_INLINE RowFn RowsInPairs(const DepthwiseArgs& g) {
   return nullptr;
 }
 
+// Number of channels whose window rows stay in the first-level cache while the window moves down: a
+// multiple of the lanes, or all.
+HWY_INLINE int64_t CachedChannels(const DepthwiseArgs& g, int64_t rows) {
+  constexpr int64_t kCachedFloats = 8192;
+  // With few rows, an image row is read as often as its channels are.
+  if (rows < 2 * g.kernel_height) return g.channels;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(TagF32()));
+  const int64_t window_floats = g.kernel_height * g.width * lanes;
+  const int64_t vectors = HWY_MAX(int64_t{1}, kCachedFloats / window_floats);
+  return HWY_MIN(g.channels, vectors * lanes);
+}
+
 void DepthwiseRowsImpl(const DepthwiseArgs& g, int64_t first, int64_t last) {
   const RowFn one = RowOf<1>(g), two = RowsInPairs(g);
   const EpilogueF32& e = g.epilogue;
-  int64_t rows = 1;
-  for (int64_t r = first; r < last; r += rows) {
-    const int64_t image = r / g.out_height, y = r % g.out_height;
-    rows = two != nullptr && r + 1 < last && y + 1 < g.out_height ? 2 : 1;
-    const int64_t row = g.out_width * g.channels;
-    const auto place = [&](int64_t y) {
-      return (image * g.out_height + (y & g.out_row_mask)) * row;
-    };
-    const int64_t at = place(y), step = rows == 2 ? place(y + 1) - at : 0;
-    (rows == 2 ? two : one)({.args = &g,
-                             .in = g.in + image * g.height * g.width * g.channels,
-                             .weight = g.weight,
-                             .bias = e.bias,
-                             .other = e.other == nullptr || e.multiply ? nullptr : e.other + at,
-                             .out = g.out + at,
-                             .out_step = step,
-                             .y = y * g.stride_y - g.padding_y,
-                             .count = hn::Lanes(TagF32())});
-    if (IsLinear(e)) continue;
-    for (int64_t i = 0; i < rows; ++i) {
-      const int64_t from = at + i * step;
-      const auto count = static_cast<size_t>(row);
-      FinishTile(e, e.other == nullptr ? nullptr : e.other + from, g.out + from, count, 1, count);
+  const int64_t group = CachedChannels(g, last - first);
+  for (int64_t c = 0; c < g.channels; c += group) {
+    const Channels channels = {c, HWY_MIN(g.channels, c + group)};
+    int64_t rows = 1;
+    for (int64_t r = first; r < last; r += rows) {
+      const int64_t image = r / g.out_height, y = r % g.out_height;
+      rows = two != nullptr && r + 1 < last && y + 1 < g.out_height ? 2 : 1;
+      const int64_t row = g.out_width * g.channels;
+      const auto place = [&](int64_t y) {
+        return (image * g.out_height + (y & g.out_row_mask)) * row;
+      };
+      const int64_t at = place(y), step = rows == 2 ? place(y + 1) - at : 0;
+      (rows == 2 ? two : one)({.args = &g,
+                               .in = g.in + image * g.height * g.width * g.channels,
+                               .weight = g.weight,
+                               .bias = e.bias,
+                               .other = e.other == nullptr || e.multiply ? nullptr : e.other + at,
+                               .out = g.out + at,
+                               .out_step = step,
+                               .y = y * g.stride_y - g.padding_y,
+                               .count = hn::Lanes(TagF32())},
+                              channels);
+      if (IsLinear(e)) continue;
+      for (int64_t i = 0; i < rows; ++i) {
+        const int64_t from = at + i * step + c;
+        const auto width = static_cast<size_t>(g.channels);
+        const float* other = e.other == nullptr ? nullptr : e.other + from;
+        if (group == g.channels) {
+          FinishTile(e, other, g.out + from, static_cast<size_t>(row), 1, static_cast<size_t>(row));
+        } else {
+          FinishTile(e, other, g.out + from, width, static_cast<size_t>(g.out_width),
+                     static_cast<size_t>(channels.last - c));
+        }
+      }
     }
   }
 }
