@@ -119,20 +119,31 @@ void Transpose(const void* source, int64_t in_row, void* target, int64_t out_row
     out += done;
     columns -= done;
   }
-  constexpr int64_t kTile = 16 / sizeof(T), kBlock = 64;
-  for (int64_t c0 = 0; c0 < columns; c0 += kBlock) {
-    const int64_t c_end = HWY_MIN(columns, c0 + kBlock);
-    int64_t r = 0;
-    for (; r + kTile <= rows; r += kTile) {
+  // Tiles that read whole cache lines of 64 bytes. If the rows of the result are far apart, long runs
+  // of each are written.
+  constexpr int64_t kTile = 16 / sizeof(T), kLine = 64 / sizeof(T);
+  const int64_t block = out_row > in_row ? 512 : 64;
+  for (int64_t c0 = 0; c0 < columns; c0 += block) {
+    const int64_t c_end = HWY_MIN(columns, c0 + block);
+    const auto tiles = [&](int64_t first, int64_t count) HWY_ATTR {
       int64_t c = c0;
-      for (; c + kMostBlocks * kTile <= c_end; c += kMostBlocks * kTile)
-        TransposeTile<kMostBlocks>(in + c * in_row + r, in_row, out + r * out_row + c, out_row);
-      for (; c + kTile <= c_end; c += kTile)
-        TransposeTile<1>(in + c * in_row + r, in_row, out + r * out_row + c, out_row);
-      for (; c < c_end; ++c) {
-        for (int64_t i = 0; i < kTile; ++i) out[(r + i) * out_row + c] = in[c * in_row + r + i];
+      for (; c + kMostBlocks * kTile <= c_end; c += kMostBlocks * kTile) {
+        for (int64_t r = first; r < first + count; r += kTile) {
+          TransposeTile<kMostBlocks>(in + c * in_row + r, in_row, out + r * out_row + c, out_row);
+        }
       }
-    }
+      for (; c + kTile <= c_end; c += kTile) {
+        for (int64_t r = first; r < first + count; r += kTile) {
+          TransposeTile<1>(in + c * in_row + r, in_row, out + r * out_row + c, out_row);
+        }
+      }
+      for (; c < c_end; ++c) {
+        for (int64_t r = first; r < first + count; ++r) out[r * out_row + c] = in[c * in_row + r];
+      }
+    };
+    int64_t r = 0;
+    for (; r + kLine <= rows; r += kLine) tiles(r, kLine);
+    for (; r + kTile <= rows; r += kTile) tiles(r, kTile);
     for (; r < rows; ++r) {
       for (int64_t c = c0; c < c_end; ++c) out[r * out_row + c] = in[c * in_row + r];
     }
