@@ -35,12 +35,12 @@ CheckedInt ColumnWeights(const Axis& axis) {
   return out * (2 * kReach + 4) + in * (4 * kReach);
 }
 
-// Scratch memory in floats and integers of 4 bytes: the columns' first pixels and weights, and for
-// each thread a row of the input, a blend and a row of the output.
+// Scratch memory in floats and integers of 4 bytes: the columns' first pixels, numbers of pixels and
+// weights, and for each thread a row of the input, a blend and a row of the output.
 template <class Filter>
 CheckedInt ScratchElements(const KernelContext& context, const Axis& columns) {
   const CheckedInt rows = (CheckedInt(columns.in) * 2 + columns.out) * context.num_threads();
-  return ColumnWeights<Filter>(columns) + columns.out + rows;
+  return ColumnWeights<Filter>(columns) + CheckedInt(columns.out) * 2 + rows;
 }
 
 }  // namespace
@@ -61,14 +61,17 @@ absl::Status ResizeAntialiased(KernelContext& context, const UpsampleCall<Kernel
   }
   const CheckedInt weight_count = CheckedInt(count) * columns.out;
   const CheckedInt rows = (CheckedInt(columns.in) * 2 + columns.out) * context.num_threads();
-  ABSL_ASSIGN_OR_RETURN(float* const weights,
-                        ScratchArray<float>(context, weight_count + columns.out + rows));
+  ABSL_ASSIGN_OR_RETURN(
+      float* const weights,
+      ScratchArray<float>(context, weight_count + CheckedInt(columns.out) * 2 + rows));
   auto* const first = reinterpret_cast<int32_t*>(weights + weight_count.value());
-  float* const row_room = weights + weight_count.value() + columns.out;
+  int32_t* const counts = first + columns.out;
+  float* const row_room = weights + weight_count.value() + 2 * columns.out;
   std::fill_n(weights, weight_count.value(), 0.0f);
   for (int64_t x = 0; x < columns.out; ++x) {
     const Window<Filter> window = WindowAt<Filter>(columns, x, call.align_corners);
     first[x] = static_cast<int32_t>(window.first);
+    counts[x] = static_cast<int32_t>(window.last - window.first);
     for (int64_t i = window.first; i < window.last; ++i) {
       weights[(i - window.first) * columns.out + x] = static_cast<float>(window(i) / window.total);
     }
@@ -88,8 +91,7 @@ absl::Status ResizeAntialiased(KernelContext& context, const UpsampleCall<Kernel
     const TensorView row = RowOf(out, n, c, y);
     const bool direct = row.dtype == DType::kFloat32 && row.strides[0] == 1;
     float* const to = direct ? row.as<float>() : blend + columns.in;
-    BlendWindows(blend, static_cast<size_t>(columns.in), first, weights, static_cast<size_t>(count),
-                 static_cast<size_t>(columns.out), to);
+    BlendWindows(blend, first, counts, weights, static_cast<size_t>(columns.out), to);
     if (!direct) CopyConvertible(TensorView::Contiguous(DType::kFloat32, row.sizes, to), row);
   });
   return absl::OkStatus();

@@ -37,30 +37,31 @@ void AddScaledRowImpl(const float* HWY_RESTRICT row, float weight, size_t n,
   for (size_t i = 0; i < n; ++i) sums[i] += weight * row[i];
 }
 
-void BlendWindowsImpl(const float* HWY_RESTRICT row, size_t length,
-                      const int32_t* HWY_RESTRICT first, const float* HWY_RESTRICT weights,
-                      size_t count, size_t n, float* HWY_RESTRICT out) {
+void BlendWindowsImpl(const float* HWY_RESTRICT row, const int32_t* HWY_RESTRICT first,
+                      const int32_t* HWY_RESTRICT counts, const float* HWY_RESTRICT weights,
+                      size_t n, float* HWY_RESTRICT out) {
   const hn::ScalableTag<float> d;
   const hn::RebindToSigned<decltype(d)> di;
-  const auto last = hn::Set(di, static_cast<int32_t>(length) - 1);
   const size_t lanes = hn::Lanes(d);
   size_t i = 0;
   for (; i + lanes <= n; i += lanes) {
-    auto at = hn::LoadU(di, first + i);
+    const auto at = hn::LoadU(di, first + i), count = hn::LoadU(di, counts + i);
     auto sum = hn::Zero(d);
-    for (size_t k = 0; k < count; ++k) {
-      // Windows at the end have fewer pixels, and weights of 0.
-      sum = hn::MulAdd(hn::LoadU(d, weights + k * n + i),
-                       hn::GatherIndex(d, row, hn::Min(at, last)), sum);
-      at = hn::Add(at, hn::Set(di, 1));
+    for (int32_t k = 0;; ++k) {
+      const auto inside = hn::Lt(hn::Set(di, k), count);
+      if (hn::AllFalse(di, inside)) break;
+      // Lanes whose window has ended read its first pixel, which they drop: it may be infinite.
+      const auto pixel = hn::Add(at, hn::IfThenElseZero(inside, hn::Set(di, k)));
+      const auto next = hn::MulAdd(hn::LoadU(d, weights + static_cast<size_t>(k) * n + i),
+                                   hn::GatherIndex(d, row, pixel), sum);
+      sum = hn::IfThenElse(hn::RebindMask(d, inside), next, sum);
     }
     hn::StoreU(sum, d, out + i);
   }
   for (; i < n; ++i) {
     float sum = 0;
-    for (size_t k = 0; k < count; ++k) {
-      const size_t at = static_cast<size_t>(first[i]) + k;
-      if (at < length) sum += weights[k * n + i] * row[at];
+    for (int32_t k = 0; k < counts[i]; ++k) {
+      sum += weights[static_cast<size_t>(k) * n + i] * row[first[i] + k];
     }
     out[i] = sum;
   }
@@ -104,9 +105,9 @@ HWY_EXPORT(AddSteppedRowImpl);
 void AddScaledRow(const float* row, float weight, size_t n, float* sums) {
   HWY_DYNAMIC_DISPATCH(AddScaledRowImpl)(row, weight, n, sums);
 }
-void BlendWindows(const float* row, size_t length, const int32_t* first, const float* weights,
-                  size_t count, size_t n, float* out) {
-  HWY_DYNAMIC_DISPATCH(BlendWindowsImpl)(row, length, first, weights, count, n, out);
+void BlendWindows(const float* row, const int32_t* first, const int32_t* counts,
+                  const float* weights, size_t n, float* out) {
+  HWY_DYNAMIC_DISPATCH(BlendWindowsImpl)(row, first, counts, weights, n, out);
 }
 void AddSteppedRow(const float* row, size_t n, size_t step, float* sums) {
   HWY_DYNAMIC_DISPATCH(AddSteppedRowImpl)(row, n, step, sums);

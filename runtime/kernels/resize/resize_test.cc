@@ -59,6 +59,20 @@ TEST(ResizeTest, AntialiasedFilters) {
   }
 }
 
+// A pixel outside of a window must not reach the result.
+TEST(ResizeTest, AntialiasedFiltersOfInfinitePixels) {
+  KernelComparison comparison;
+  for (int64_t to : {5, 19, 40}) {
+    const TestTensorSpec image = {
+        DType::kFloat32, {2, 3, 30, 41}, Layout::kRowMajor, Values::kSpecial, 0};
+    KernelCall call = {"aten._upsample_bilinear2d_aa.default",
+                       {image, Ints{to, to}, EValue(false), EValue(), EValue()}};
+    call.max_ulp = 16;
+    call.ulp_of = UlpOf::kLargest;
+    ASSERT_TRUE(comparison.Compare(call));
+  }
+}
+
 TEST(ResizeTest, SumsOfOverlappingPatches) {
   KernelComparison comparison;
   for (int64_t kernel : {1, 2, 3, 5}) {
