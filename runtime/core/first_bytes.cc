@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "runtime/core/bytes.h"
 #include "runtime/core/str_cat.h"
 
 namespace belay {
@@ -51,8 +52,7 @@ constexpr FileKind kFileKinds[] = {
 
 std::string DescribeFirstBytes(absl::Span<const std::byte> file) {
   if (file.empty()) return "it is empty";
-  const std::string_view text(reinterpret_cast<const char*>(file.data()),
-                              std::min<size_t>(file.size(), 24));
+  const std::string_view text = AsString(file.subspan(0, 24));
   for (const FileKind& kind : kFileKinds) {
     if (text.size() > kind.at && text.substr(kind.at).starts_with(kind.bytes)) {
       return absl::StrCat("it is ", kind.name);
