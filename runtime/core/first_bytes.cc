@@ -17,8 +17,8 @@ struct FileKind {
   std::string_view name;
 };
 
-// Returns whether the bytes begin as an onnx.ModelProto: field 1, the IR version (3 to 31), and then
-// the name of the producer, the graph, or the operator sets.
+// Returns whether the bytes begin as an onnx.ModelProto: field 1, the IR version (3 to 31), and
+// then the name of the producer, the graph, or the operator sets.
 bool IsOnnx(std::string_view text) {
   return text.size() > 2 && text[0] == 0x08 && text[1] >= 3 && text[1] < 32 &&
          (text[2] == 0x12 || text[2] == 0x3a || text[2] == 0x42);
