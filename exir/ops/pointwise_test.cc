@@ -28,10 +28,8 @@ class PointwiseTest : public MetaCallTest {
 
 TEST_F(PointwiseTest, SymbolBroadcastsWithOneAndItself) {
   EXPECT_EQ(Infer("aten.add.Tensor", {F32({S("s0"), 3}), F32({1, 3})}), "f32[s0,3]");
-  EXPECT_EQ(Infer("aten.mul.Tensor", {F32({S("s0"), 1}), F32({S("s0"), S("s1")})}),
-            "f32[s0,s1]");
-  EXPECT_EQ(Infer("aten.add.Tensor", {F32({S("s0") * 2}), F32({S("s0") + S("s0")})}),
-            "f32[2*s0]");
+  EXPECT_EQ(Infer("aten.mul.Tensor", {F32({S("s0"), 1}), F32({S("s0"), S("s1")})}), "f32[s0,s1]");
+  EXPECT_EQ(Infer("aten.add.Tensor", {F32({S("s0") * 2}), F32({S("s0") + S("s0")})}), "f32[2*s0]");
 }
 
 TEST_F(PointwiseTest, SizesThatMayBeEqualBroadcastAndOthersDoNot) {
@@ -45,17 +43,15 @@ TEST_F(PointwiseTest, SizesThatMayBeEqualBroadcastAndOthersDoNot) {
 TEST_F(PointwiseTest, EmptyAndRankZeroTensorsBroadcast) {
   EXPECT_EQ(Infer("aten.add.Tensor", {F32({0, 3}), F32({1, 1})}), "f32[0,3]");
   EXPECT_EQ(Infer("aten.add.Tensor", {F32({}), F32({})}), "f32[]");
-  EXPECT_EQ(Infer("aten.where.self",
-                        {TensorMeta::Contiguous(DType::kBool, {}), F32({2, 1}), F32({0})}),
-            "f32[2,0]");
+  EXPECT_EQ(
+      Infer("aten.where.self", {TensorMeta::Contiguous(DType::kBool, {}), F32({2, 1}), F32({0})}),
+      "f32[2,0]");
 }
 
 TEST_F(PointwiseTest, ScalarMayReplaceATensor) {
-  EXPECT_EQ(
-      Infer("aten.add.Tensor", {TensorMeta::Contiguous(DType::kInt32, {2}), SymExpr(3)}),
-      "i32[2]");
-  EXPECT_EQ(Infer("aten.add.Tensor", {TensorMeta::Contiguous(DType::kInt32, {2}), 0.5}),
-            "f32[2]");
+  EXPECT_EQ(Infer("aten.add.Tensor", {TensorMeta::Contiguous(DType::kInt32, {2}), SymExpr(3)}),
+            "i32[2]");
+  EXPECT_EQ(Infer("aten.add.Tensor", {TensorMeta::Contiguous(DType::kInt32, {2}), 0.5}), "f32[2]");
   EXPECT_EQ(Infer("aten.mul.Tensor", {TensorMeta::Contiguous(DType::kFloat16, {2}), S("s0")}),
             "f16[2]");
 }
@@ -91,8 +87,7 @@ TEST_F(PointwiseTest, ErrorsNameTheArgument) {
               HasSubstr("argument 'approximate': expected none or tanh, got 'erf'"));
   EXPECT_THAT(Infer("aten.add.Tensor", {F32({2}), std::string("x")}),
               HasSubstr("argument 'other'"));
-  EXPECT_THAT(Infer("aten.add.Tensor", {F32({2}), MetaValue()}),
-              HasSubstr("argument 'other'"));
+  EXPECT_THAT(Infer("aten.add.Tensor", {F32({2}), MetaValue()}), HasSubstr("argument 'other'"));
   EXPECT_THAT(Infer("aten.polygamma.default", {SymExpr(-1), F32({2})}),
               HasSubstr("argument 'n': expected at least 0, got -1"));
 }
@@ -105,8 +100,7 @@ TEST_F(PointwiseTest, NextAfterKeepsHalfPrecision) {
 }
 
 TEST_F(PointwiseTest, GluHalvesASymbolicDimension) {
-  EXPECT_EQ(Infer("aten.glu.default", {F32({S("s0"), S("s1") * 2}), SymExpr(-1)}),
-            "f32[s0,s1]");
+  EXPECT_EQ(Infer("aten.glu.default", {F32({S("s0"), S("s1") * 2}), SymExpr(-1)}), "f32[s0,s1]");
   EXPECT_THAT(Infer("aten.glu.default", {F32({3, 4}), SymExpr(0)}),
               HasSubstr("expected an even size"));
 }
@@ -135,9 +129,9 @@ TEST_F(PointwiseTest, ComplexNumbersWithoutImaginaryPartAreReal) {
   EXPECT_EQ(Infer("aten.elu.default", {F32({3}), real}), "f32[3]");
   EXPECT_EQ(Infer("aten.clamp.default", {F32({3}), real}), "f32[3]");
   EXPECT_EQ(Infer("aten.arange.default", {real}), "f32[2]");
-  EXPECT_EQ(Infer("aten.constant_pad_nd.default",
-                        {F32({3}), MetaList{SymExpr(1), SymExpr(1)}, real}),
-            "f32[5]");
+  EXPECT_EQ(
+      Infer("aten.constant_pad_nd.default", {F32({3}), MetaList{SymExpr(1), SymExpr(1)}, real}),
+      "f32[5]");
   EXPECT_THAT(Infer("aten.elu.default", {F32({3}), complex}),
               HasSubstr("argument 'alpha': expected a real number, got complex"));
   EXPECT_THAT(Infer("aten.clamp.default", {F32({3}), complex}),
@@ -156,7 +150,7 @@ TEST_F(PointwiseTest, ArangeComparesNumbersExactly) {
 
 TEST_F(PointwiseTest, RejectsTooManyElements) {
   EXPECT_THAT(Infer("aten.zeros.default",
-                          {MetaValue(MetaList{SymExpr(2), SymExpr(int64_t{1} << 62), SymExpr(8)})}),
+                    {MetaValue(MetaList{SymExpr(2), SymExpr(int64_t{1} << 62), SymExpr(8)})}),
               HasSubstr("too many elements"));
 }
 
@@ -175,8 +169,7 @@ TEST_F(PointwiseTest, ScalarArithmeticOnSymbols) {
   EXPECT_EQ(Infer("_operator.ge", {S("s0"), SymExpr(2)}), "Ge(s0, 2)");
   EXPECT_EQ(Infer("_operator.truediv", {SymExpr(1), SymExpr(4)}), "float 0.250000");
   EXPECT_EQ(Infer("torch.sym_max", {S("s0"), S("s0") + 1}), "s0 + 1");
-  EXPECT_EQ(Infer("torch.sym_not", {SymExpr::Function("Eq", {S("s0"), SymExpr(1)})}),
-            "Ne(s0, 1)");
+  EXPECT_EQ(Infer("torch.sym_not", {SymExpr::Function("Eq", {S("s0"), SymExpr(1)})}), "Ne(s0, 1)");
   EXPECT_EQ(Infer("torch.sym_not", {true}), "false");
   EXPECT_EQ(Infer("torch.sym_int", {S("s0")}), "s0");
   EXPECT_THAT(Infer("_operator.mod", {S("s0"), SymExpr(0)}),
@@ -197,13 +190,11 @@ TEST_F(PointwiseTest, SizesAndStridesAreExpressions) {
 }
 
 TEST_F(PointwiseTest, ElementBecomesAFreshSymbol) {
-  EXPECT_EQ(
-      Infer("aten._local_scalar_dense.default", {TensorMeta::Contiguous(DType::kInt64, {})}),
-      "u0");
+  EXPECT_EQ(Infer("aten._local_scalar_dense.default", {TensorMeta::Contiguous(DType::kInt64, {})}),
+            "u0");
   EXPECT_EQ(symbols_.last.min, SymRange::kUnboundedBelow);
-  EXPECT_EQ(
-      Infer("aten._local_scalar_dense.default", {TensorMeta::Contiguous(DType::kBool, {1})}),
-      "Eq(u1, 1)");
+  EXPECT_EQ(Infer("aten._local_scalar_dense.default", {TensorMeta::Contiguous(DType::kBool, {1})}),
+            "Eq(u1, 1)");
   EXPECT_EQ(Infer("aten._local_scalar_dense.default", {F32({2})}), "ToFloat(u2)");
   EXPECT_THAT(Infer("aten._local_scalar_dense.default", {F32({0})}),
               HasSubstr("expected an element, got none"));
@@ -211,13 +202,13 @@ TEST_F(PointwiseTest, ElementBecomesAFreshSymbol) {
 
 TEST_F(PointwiseTest, RejectsAssertionsThatAlwaysFail) {
   EXPECT_OK(InferValue("aten._assert_scalar.default",
-                  {SymExpr::Function("Ge", {S("u0"), SymExpr(0)}), std::string("m")}));
+                       {SymExpr::Function("Ge", {S("u0"), SymExpr(0)}), std::string("m")}));
   EXPECT_THAT(
       InferValue("aten._assert_scalar.default", {false, std::string("u0 is negative")}),
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("always fails: u0 is negative")));
   EXPECT_THAT(
       InferValue("aten._assert_tensor_metadata.default",
-            {F32({2}), MetaValue(), MetaValue(), DType::kInt8}),
+                 {F32({2}), MetaValue(), MetaValue(), DType::kInt8}),
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected dtype int8, got float32")));
 }
 
