@@ -193,19 +193,19 @@ TEST(PackedEmbeddingKernelTest, ReadsIndicesWithGaps) {
 
 TEST(PackedEmbeddingKernelTest, RejectsInconsistentCalls) {
   const TextCall call = CallOf(TableLayout::kInt8, 16, 8, true);
-  EXPECT_EQ(Run(call.With("layout", "'int3'")),
+  EXPECT_EQ(ErrorOf(call.With("layout", "'int3'")),
             "layout: expected 'f32', 'vnni2', 'int8', 'int4', 'bf16' or 'vnni4', got 'int3'");
-  EXPECT_THAT(Run(call.With("scales", "none")), HasSubstr("expected scales of integers"));
-  EXPECT_THAT(Run(call.With("rows", "65")), HasSubstr("weight: expected the packed shape"));
-  EXPECT_THAT(Run(call.With("group", "4")), HasSubstr("group: expected a multiple of 8"));
-  EXPECT_THAT(Run(call.With("group", "0")), HasSubstr("group: expected at least 1"));
-  EXPECT_THAT(Run(call.With("group", "16")), HasSubstr("scales: expected the packed shape"));
-  EXPECT_THAT(Run(call.With("zeros", "f32[3]")), HasSubstr("zeros: expected the packed shape"));
+  EXPECT_THAT(ErrorOf(call.With("scales", "none")), HasSubstr("expected scales of integers"));
+  EXPECT_THAT(ErrorOf(call.With("rows", "65")), HasSubstr("weight: expected the packed shape"));
+  EXPECT_THAT(ErrorOf(call.With("group", "4")), HasSubstr("group: expected a multiple of 8"));
+  EXPECT_THAT(ErrorOf(call.With("group", "0")), HasSubstr("group: expected at least 1"));
+  EXPECT_THAT(ErrorOf(call.With("group", "16")), HasSubstr("scales: expected the packed shape"));
+  EXPECT_THAT(ErrorOf(call.With("zeros", "f32[3]")), HasSubstr("zeros: expected the packed shape"));
   const TextCall floats = CallOf(TableLayout::kFloat32, 16, 0, false);
-  EXPECT_THAT(Run(floats.With("zeros", "f32[64]")),
+  EXPECT_THAT(ErrorOf(floats.With("zeros", "f32[64]")),
               HasSubstr("neither scales nor zeros of floats"));
-  EXPECT_THAT(Run(floats.With("group", "8")), HasSubstr("0 of floats, got 8"));
-  EXPECT_THAT(Run(CallOf(TableLayout::kVnni2, 8, 0, false).With("features", "7")),
+  EXPECT_THAT(ErrorOf(floats.With("group", "8")), HasSubstr("0 of floats, got 8"));
+  EXPECT_THAT(ErrorOf(CallOf(TableLayout::kVnni2, 8, 0, false).With("features", "7")),
               HasSubstr("its packed form is too large"));
 }
 

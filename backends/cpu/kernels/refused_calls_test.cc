@@ -38,7 +38,7 @@ std::string WithGaps(const std::string& tensor) {
 // The unmodified calls succeed.
 TEST(RefusedCalls, UnmodifiedCallsSucceed) {
   for (const TextCall& call : AllCalls()) {
-    EXPECT_EQ(Run(call), "") << call.op;
+    EXPECT_EQ(ErrorOf(call), "") << call.op;
     EXPECT_TRUE(IsAccepted(call)) << call.op;
   }
   size_t kernels = 0;
@@ -63,7 +63,7 @@ TEST(RefusedCalls, ArgumentsOfOtherTypes) {
       for (const std::string& value : wrong) {
         const TextCall changed = call.With(name, value);
         // Elements of tensor lists are named by their stage.
-        EXPECT_THAT(Run(changed),
+        EXPECT_THAT(ErrorOf(changed),
                     AnyOf(HasSubstr(name), HasSubstr("of the list"), HasSubstr("stage")));
         EXPECT_FALSE(IsAccepted(changed));
       }
@@ -75,7 +75,7 @@ TEST(RefusedCalls, MissingArguments) {
   for (const TextCall& call : AllCalls()) {
     for (const std::string& name : call.names) {
       SCOPED_TRACE(absl::StrCat(call.op, " ", name));
-      const std::string error = Run(call.With(name, "none"));
+      const std::string error = ErrorOf(call.With(name, "none"));
       if (name == "bias" || name == "other" || name == "mask" || name == "zeros" ||
           (name == "weight" && call.names.back() == "eps") || name == "inner_scale") {
         EXPECT_EQ(error, "");
@@ -92,13 +92,13 @@ TEST(RefusedCalls, MissingArguments) {
 TEST(RefusedCalls, ResultsOfOtherTypesOrSizes) {
   for (const TextCall& call : AllCalls()) {
     SCOPED_TRACE(call.op);
-    EXPECT_THAT(Run(call.WithOutput(0, "1")), HasSubstr("output 0: expected tensor"));
+    EXPECT_THAT(ErrorOf(call.WithOutput(0, "1")), HasSubstr("output 0: expected tensor"));
     const std::string& result = call.outputs[0];
-    EXPECT_THAT(Run(call.WithOutput(0, absl::StrCat("f64", ShapeOf(result)))),
+    EXPECT_THAT(ErrorOf(call.WithOutput(0, absl::StrCat("f64", ShapeOf(result)))),
                 HasSubstr("output 0"));
     // Another number of images or rows.
     EXPECT_THAT(
-        Run(call.WithOutput(0, absl::StrCat(DTypeOf(result), "[7", ShapeOf(result).substr(2)))),
+        ErrorOf(call.WithOutput(0, absl::StrCat(DTypeOf(result), "[7", ShapeOf(result).substr(2)))),
         HasSubstr("output 0"));
   }
 }
@@ -110,7 +110,7 @@ TEST(RefusedCalls, TensorsWithGaps) {
     for (const std::string& name : call.names) {
       SCOPED_TRACE(name);
       if (!IsTensor(call[name])) continue;
-      const std::string error = Run(call.With(name, WithGaps(call[name])));
+      const std::string error = ErrorOf(call.With(name, WithGaps(call[name])));
       if ((call.op.find(".conv2d.") != std::string_view::npos && name == "input") ||
           name == "mask" || name == "indices") {
         EXPECT_EQ(error, "");
@@ -118,7 +118,7 @@ TEST(RefusedCalls, TensorsWithGaps) {
         EXPECT_THAT(error, HasSubstr(absl::StrCat(name, ": expected ")));
       }
     }
-    EXPECT_THAT(Run(call.WithOutput(0, WithGaps(call.outputs[0]))),
+    EXPECT_THAT(ErrorOf(call.WithOutput(0, WithGaps(call.outputs[0]))),
                 AnyOf(HasSubstr("result: expected "), HasSubstr("other: expected the layout"),
                       HasSubstr("with the layout of the result")));
   }
@@ -126,9 +126,9 @@ TEST(RefusedCalls, TensorsWithGaps) {
 
 TEST(RefusedCalls, ChainsOfWeightsWithGaps) {
   const TextCall call = ValidCall("conv2d_chain");
-  EXPECT_THAT(Run(call.With("weights", "[f32[144]:g,f32[512]]")),
+  EXPECT_THAT(ErrorOf(call.With("weights", "[f32[144]:g,f32[512]]")),
               HasSubstr("weight: expected a contiguous tensor"));
-  EXPECT_THAT(Run(call.With("biases", "[f32[16]:g,none]")),
+  EXPECT_THAT(ErrorOf(call.With("biases", "[f32[16]:g,none]")),
               HasSubstr("bias: expected a contiguous tensor"));
 }
 
@@ -139,8 +139,8 @@ TEST(RefusedCalls, QuantizedImagesInRowMajorOrder) {
         .With("input", absl::StrCat("u8[1,", channels, ",5,4]"))
         .With("weight", absl::StrCat("i8[", weight, "]"));
   };
-  EXPECT_EQ(Run(call(3, 3 * 3 * 4 * 16)), "");
-  EXPECT_THAT(Run(call(9, 1728)), HasSubstr("input: expected dense images, channels last"));
+  EXPECT_EQ(ErrorOf(call(3, 3 * 3 * 4 * 16)), "");
+  EXPECT_THAT(ErrorOf(call(9, 1728)), HasSubstr("input: expected dense images, channels last"));
 }
 
 TEST(RefusedCalls, MissingWorkingMemory) {
@@ -148,20 +148,20 @@ TEST(RefusedCalls, MissingWorkingMemory) {
        {ValidCall("dynamic_quantized_linear"), ValidCall("conv2d"), ValidCall("bfloat16_conv2d"),
         ValidCall("conv2d_chain"), ValidCall("winograd_conv2d"), ValidCall("convolution"),
         ValidCall("attention"), ValidCall("quantized_conv2d")}) {
-    EXPECT_THAT(Run(call, {.no_scratch = true}), HasSubstr("working memory")) << call.op;
+    EXPECT_THAT(ErrorOf(call, {.no_scratch = true}), HasSubstr("working memory")) << call.op;
   }
   // Rows of one L1 cache way are copied.
   const TextCall rows = ValidCall("linear")
                             .With("input", "f32[2,1024]")
                             .With("weight", absl::StrCat("f32[", 1024 * 32, "]"));
-  EXPECT_EQ(Run(rows), "");
-  EXPECT_THAT(Run(rows, {.no_scratch = true}), HasSubstr("working memory"));
+  EXPECT_EQ(ErrorOf(rows), "");
+  EXPECT_THAT(ErrorOf(rows, {.no_scratch = true}), HasSubstr("working memory"));
   const TextCall many = ValidCall("weight_only_linear")
                             .With("input", "f32[40,12]")
                             .With("other", "none")
                             .WithOutput(0, "f32[40,8]");
-  EXPECT_EQ(Run(many), "");
-  EXPECT_THAT(Run(many, {.no_scratch = true}), HasSubstr("working memory"));
+  EXPECT_EQ(ErrorOf(many), "");
+  EXPECT_THAT(ErrorOf(many, {.no_scratch = true}), HasSubstr("working memory"));
 }
 
 // Empty tensors whose sizes overflow the size of the working memory.
@@ -187,7 +187,7 @@ struct Refused {
 void ExpectRefused(const TextCall& call, const std::vector<Refused>& rows) {
   for (const Refused& row : rows) {
     const TextCall changed = call.With(row.argument, row.value);
-    EXPECT_THAT(Run(changed), HasSubstr(row.error)) << call.op << " " << row.argument;
+    EXPECT_THAT(ErrorOf(changed), HasSubstr(row.error)) << call.op << " " << row.argument;
     // A call that cannot be computed is not selected at load time.
     EXPECT_FALSE(IsAccepted(changed)) << call.op << " " << row.argument;
   }
@@ -217,7 +217,7 @@ TEST(RefusedCalls, Epilogues) {
     if (call.Has("combine")) {
       ExpectRefused(call, {{"combine", "'sub'", "combine: expected 'add' or 'mul', got 'sub'"}});
       ExpectRefused(call, {{"other", "f32[1]", "other: expected "}});
-      EXPECT_EQ(Run(call.With("combine", "'mul'")), "");
+      EXPECT_EQ(ErrorOf(call.With("combine", "'mul'")), "");
     }
     if (call.Has("output_range")) {
       const char* range = "output_range: expected [zero_point, quant_min, quant_max]";
@@ -295,7 +295,7 @@ TEST(RefusedCalls, Matmuls) {
                              .With("zeros", "none")
                              .With("scales", "none")
                              .With("group", "0");
-  EXPECT_EQ(Run(words), "");
+  EXPECT_EQ(ErrorOf(words), "");
   ExpectRefused(words, {{"scales", "f32[64]", "neither scales nor zeros of floats"},
                         {"zeros", "f32[64]", "neither scales nor zeros of floats"},
                         {"group", "8", "and 0 of floats, got 8"},
@@ -343,9 +343,9 @@ TEST(RefusedCalls, ZeroPointsOutsideOfTheInputType) {
       for (const int64_t zero : {-129, -128, -1, 0, 127, 128, 255, 256}) {
         if (dtype == "i8" && (zero < -128 || zero > 127)) continue;
         const std::string error =
-            Run(ValidCall("dynamic_quantized_linear")
-                    .With("input", absl::StrCat(input, "[2,12]"))
-                    .With("input_zeros", absl::StrCat(dtype, "[2,1]=0,", zero)));
+            ErrorOf(ValidCall("dynamic_quantized_linear")
+                        .With("input", absl::StrCat(input, "[2,12]"))
+                        .With("input_zeros", absl::StrCat(dtype, "[2,1]=0,", zero)));
         if (zero >= least && zero <= least + 255) {
           EXPECT_EQ(error, "") << zero;
         } else {
@@ -441,8 +441,8 @@ TEST(RefusedCalls, AttentionWithOtherShapes) {
                  {"mask", "f32[3,4]", "mask: expected a shape that"},
                  {"mask", "f32[2,5]", "mask: expected a shape that"},
                  {"mask", "f32[2,3,3,5]", "mask: expected a shape that"}});
-  EXPECT_EQ(Run(ValidCall("attention").With("mask", "b8[1,4,1,5]")), "");
-  EXPECT_EQ(Run(ValidCall("attention").With("mask", "f32[]")), "");
+  EXPECT_EQ(ErrorOf(ValidCall("attention").With("mask", "b8[1,4,1,5]")), "");
+  EXPECT_EQ(ErrorOf(ValidCall("attention").With("mask", "f32[]")), "");
   const auto of_rank = [&](std::string_view query, std::string_view key) {
     return ValidCall("attention")
         .With("query", query)
@@ -455,7 +455,7 @@ TEST(RefusedCalls, AttentionWithOtherShapes) {
   const TextCall rank3 = ParseCall(
       "belay_cpu.attention.default f32[4,3,8] f32[2,5,8] f32[2,5,6] none 0.5 true true -> "
       "f32[4,3,6]");
-  EXPECT_EQ(Run(rank3), "");
+  EXPECT_EQ(ErrorOf(rank3), "");
   ExpectRefused(rank3, {{"key", "f32[1,5,8]", error}, {"value", "f32[2,5]", error}});
 }
 
@@ -515,8 +515,8 @@ TEST(RefusedCalls, QuantizedSums) {
                  {"b_zero_point", "256", "b_zero_point: expected a number from 0 to 255"},
                  {"b", "u8[1,8,3,5]:l", "b: expected"}});
   const TextCall rows = ValidCall("quantized_add").With("a", "u8[2,5]").With("b", "u8[2,5]");
-  EXPECT_EQ(Run(rows.WithOutput(0, "u8[2,5]")), "");
-  EXPECT_THAT(Run(rows.With("b", "u8[2,5]:g").WithOutput(0, "u8[2,5]")),
+  EXPECT_EQ(ErrorOf(rows.WithOutput(0, "u8[2,5]")), "");
+  EXPECT_THAT(ErrorOf(rows.With("b", "u8[2,5]:g").WithOutput(0, "u8[2,5]")),
               HasSubstr("b: expected a contiguous tensor"));
 }
 
@@ -526,11 +526,11 @@ TEST(RefusedCalls, LookupsWithOtherLayouts) {
                  {"table", "u8[256,1]", "table: expected shape [256], got"}});
   const std::string_view error = "input: expected a dense tensor with the layout of the result";
   const std::string across = "u8[2,5]:t";
-  EXPECT_THAT(Run(ValidCall("lookup").With("input", across)), HasSubstr(error));
-  EXPECT_THAT(Run(ValidCall("lookup").WithOutput(0, across)), HasSubstr(error));
-  EXPECT_EQ(Run(ValidCall("lookup").With("input", across).WithOutput(0, across)), "");
+  EXPECT_THAT(ErrorOf(ValidCall("lookup").With("input", across)), HasSubstr(error));
+  EXPECT_THAT(ErrorOf(ValidCall("lookup").WithOutput(0, across)), HasSubstr(error));
+  EXPECT_EQ(ErrorOf(ValidCall("lookup").With("input", across).WithOutput(0, across)), "");
   // Equal layouts, with gaps.
-  EXPECT_THAT(Run(ValidCall("lookup").With("input", "u8[2,5]:g").WithOutput(0, "u8[2,5]:g")),
+  EXPECT_THAT(ErrorOf(ValidCall("lookup").With("input", "u8[2,5]:g").WithOutput(0, "u8[2,5]:g")),
               HasSubstr(error));
 }
 
@@ -539,13 +539,13 @@ TEST(RefusedCalls, PointwiseGroups) {
   const auto error = [&](std::string_view name, std::string_view value) {
     const TextCall changed = call.With(name, value);
     EXPECT_FALSE(IsAccepted(changed));
-    return Run(changed);
+    return ErrorOf(changed);
   };
   EXPECT_THAT(error("ops", "'mul clamp choose'"), HasSubstr("ops: unknown step 'choose'"));
   EXPECT_THAT(error("ops", "''"), HasSubstr("operands: expected 0 elements for 0 steps"));
   EXPECT_THAT(error("ops", "'mul clamp'"), HasSubstr("expected 5 elements for 2 steps, got 8"));
   EXPECT_THAT(error("ops", "'mul clamp where mul'"), HasSubstr("expected more than 8"));
-  EXPECT_THAT(Run(call.With("ops", "'mul clamp gt'").With("operands", "[0,1,5,3,4,6,0]")),
+  EXPECT_THAT(ErrorOf(call.With("ops", "'mul clamp gt'").With("operands", "[0,1,5,3,4,6,0]")),
               HasSubstr("the last step must give float32"));
   EXPECT_THAT(error("operands", "[0,1,5,3,4,2,7,0]"),
               HasSubstr("step 2 (where): expected an input, a scalar or an earlier result"));
@@ -557,9 +557,9 @@ TEST(RefusedCalls, PointwiseGroups) {
   EXPECT_THAT(error("inputs", "[]"), HasSubstr("inputs: expected 1 to 8 inputs"));
   EXPECT_THAT(error("inputs", "[f32[2,3,8],f32[7],b8[3,1]]"), HasSubstr("broadcast"));
   const TextCall power = call.With("ops", "'mul pow'").With("operands", "[0,1,5,3]");
-  EXPECT_EQ(Run(power), "");
-  EXPECT_THAT(Run(power.With("scalars", "[0.3,1.0]")), HasSubstr("expected an exponent"));
-  EXPECT_THAT(Run(call.WithOutput(0, WithGaps(call.outputs[0]))),
+  EXPECT_EQ(ErrorOf(power), "");
+  EXPECT_THAT(ErrorOf(power.With("scalars", "[0.3,1.0]")), HasSubstr("expected an exponent"));
+  EXPECT_THAT(ErrorOf(call.WithOutput(0, WithGaps(call.outputs[0]))),
               HasSubstr("result: expected a dense tensor"));
 }
 

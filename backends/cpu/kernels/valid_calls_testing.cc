@@ -47,7 +47,7 @@ CallOutcome RunKernel(const TextCall& call, const CallFaults& faults) {
   return RunCall(*Kernels().Candidates(call.op)[0], call, faults);
 }
 
-std::string Run(const TextCall& call, const CallFaults& faults) {
+std::string ErrorOf(const TextCall& call, const CallFaults& faults) {
   const CallOutcome outcome = RunKernel(call, faults);
   if (outcome.status.ok()) return "";
   CallOutcome before, after;

@@ -22,7 +22,7 @@ CallOutcome RunKernel(const TextCall& call, const CallFaults& faults = {});
 // As RunKernel. Returns "" or the message of the error. Allowed errors are kInvalidArgument, or
 // kInternal without scratch memory, and they must leave the result untouched; all else fails the
 // test.
-std::string Run(const TextCall& call, const CallFaults& faults = {});
+std::string ErrorOf(const TextCall& call, const CallFaults& faults = {});
 // Whether the kernel is selected when a program is loaded.
 bool IsAccepted(const TextCall& call);
 

@@ -22,7 +22,7 @@ struct Row {
   std::vector<double> arguments, values;
 };
 
-absl::Status Run(std::string_view op, std::vector<EValue> arguments, const TestTensor& result) {
+absl::Status RunInto(std::string_view op, std::vector<EValue> arguments, const TestTensor& result) {
   static const KernelRegistry& registry = *[] {
     auto* all = new KernelRegistry;
     EXPECT_OK(AddReferenceKernels(*all));
@@ -36,7 +36,7 @@ absl::Status Run(std::string_view op, std::vector<EValue> arguments, const TestT
 // Applies the operator to scalars, as tensors of rank 0.
 double Apply(std::string_view op, std::vector<EValue> arguments) {
   const TestTensor result = TestTensor::Of<double>({}, {0});
-  EXPECT_OK(Run(op, std::move(arguments), result)) << op;
+  EXPECT_OK(RunInto(op, std::move(arguments), result)) << op;
   return *result.view().as<double>();
 }
 double Of(std::string_view op, double x) {
@@ -178,7 +178,7 @@ TEST(SpecialFunctionsTest, Integers) {
     const TestTensor a = TestTensor::Of<int64_t>({1}, {row.a}),
                      b = TestTensor::Of<int64_t>({1}, {row.b});
     const TestTensor out = TestTensor::Of<int64_t>({1}, {-1});
-    ASSERT_OK(Run(row.op, {EValue(a.view()), EValue(b.view())}, out));
+    ASSERT_OK(RunInto(row.op, {EValue(a.view()), EValue(b.view())}, out));
     EXPECT_EQ(*out.view().as<int64_t>(), row.want) << row.op << " " << row.a << " " << row.b;
   }
 }
@@ -187,7 +187,7 @@ template <class T>
 uint16_t BitsAfter(float from, float towards) {
   const TestTensor a = TestTensor::Of<T>({1}, {T(from)}), b = TestTensor::Of<T>({1}, {T(towards)}),
                    out = TestTensor::Of<T>({1}, {T(0.0f)});
-  EXPECT_OK(Run("aten.nextafter.default", {EValue(a.view()), EValue(b.view())}, out));
+  EXPECT_OK(RunInto("aten.nextafter.default", {EValue(a.view()), EValue(b.view())}, out));
   return out.view().as<T>()->bits;
 }
 
@@ -208,7 +208,7 @@ TEST(SpecialFunctionsTest, HalfPrecisionHasItsOwnNeighbors) {
 
 TEST(SpecialFunctionsTest, PolygammaRejectsNegativeOrders) {
   const TestTensor place = TestTensor::Of<double>({}, {1}), out = TestTensor::Of<double>({}, {0});
-  EXPECT_THAT(Run("aten.polygamma.default", {EValue(int64_t{-1}), EValue(place.view())}, out),
+  EXPECT_THAT(RunInto("aten.polygamma.default", {EValue(int64_t{-1}), EValue(place.view())}, out),
               StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
