@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_join.h"
 #include "backends/cpu/kernels/cpu_kernels.h"
 #include "backends/cpu/kernels/valid_calls_testing.h"
 #include "gmock/gmock.h"
@@ -57,8 +58,10 @@ TEST(RefusedCalls, ArgumentsOfOtherTypes) {
         wrong.push_back(absl::StrCat("c64", ShapeOf(value)));
         wrong.push_back("1");
       } else if (value.front() == '[') {
-        // Replaces the last element.
-        wrong.push_back(absl::StrCat(value.substr(0, value.rfind(',')), ",'none']"));
+        std::vector<std::string> elements =
+            SplitOutsideOfBrackets(value.substr(1, value.size() - 2), ',');
+        elements.back() = "'none'";
+        wrong.push_back(absl::StrCat("[", absl::StrJoin(elements, ","), "]"));
       }
       for (const std::string& value : wrong) {
         const TextCall changed = call.With(name, value);
