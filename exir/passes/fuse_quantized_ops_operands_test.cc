@@ -179,7 +179,7 @@ TEST(FuseQuantizedOpsOperandsTest, KeepsIntermediateValuesUsedTwice) {
             relu ? "%c: f32[2,3] = edge.aten.add.Tensor(%a, %a)"
                  : "%c: f32[3,2] = edge.aten.permute_copy.default(%a, [1,0])",
             "\n", last, "\n%q: i8", relu ? "[2,3]" : "[6]",
-            " = Q(%d, 0.5, 3, -128, 127, dtype:i8); return (%q user_output, %c user_output) } }")),
+            " = Q(%d, 0.5, 3, -128, 127, dtype:i8) return (%q user_output, %c user_output) } }")),
         FuseQuantizedOps().run, PassTestOps());
   }
 }

@@ -208,7 +208,9 @@ CallOutcome Run(const KernelRegistry* kernels, const Kernel* kernel, const TextC
   }
   outcome.kernel =
       absl::StrCat(std::string(KernelEngineName(kernel->engine)), " ", std::string(kernel->name));
-  outcome.scratch_bytes = kernel->ScratchBytes(plan);
+  if (!faults.scratch_if_accepted || kernel->Accepts(plan)) {
+    outcome.scratch_bytes = kernel->ScratchBytes(plan);
+  }
   if (faults.plan_only) return outcome;
   if (outcome.scratch_bytes > uint64_t{1} << 30 && !faults.no_scratch) {
     outcome.status = absl::UnavailableError("too much scratch memory for a test");
@@ -236,7 +238,9 @@ void AddSizes(const EValue& value, std::vector<Sizes>& sizes) {
 CallOutcome RunTwice(const KernelRegistry* kernels, const Kernel* kernel, const TextCall& call,
                      const CallFaults& faults) {
   if (faults.plan_only) return Run(kernels, kernel, call, faults, {});
-  const CallOutcome first = Run(kernels, kernel, call, {.threads = faults.threads}, {});
+  const CallOutcome first =
+      Run(kernels, kernel, call,
+          {.scratch_if_accepted = faults.scratch_if_accepted, .threads = faults.threads}, {});
   std::vector<Sizes> sizes;
   for (size_t i = 0; i < first.outputs.size(); ++i) {
     // Outputs of fixed sizes have no planned sizes.

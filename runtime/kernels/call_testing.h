@@ -81,8 +81,9 @@ class ValueMemory {
 struct CallFaults {
   int failing_resize = -1;  // index of the output resize that fails, from 0
   bool no_scratch = false;
-  bool constant_arguments = false;  // arguments are not writable
-  bool plan_only = false;           // only selects a kernel and computes its scratch size
+  bool scratch_if_accepted = false;  // no scratch memory if the kernel does not accept the call
+  bool constant_arguments = false;   // arguments are not writable
+  bool plan_only = false;            // only selects a kernel and computes its scratch size
   ThreadPool* threads = nullptr;
 };
 

@@ -43,7 +43,8 @@ TextCall ValidCall(std::string_view op) {
 
 TextCall ParseCall(std::string_view text) { return TextCall::Parse(text, Kernels()); }
 
-CallOutcome RunKernel(const TextCall& call, const CallFaults& faults) {
+CallOutcome RunKernel(const TextCall& call, CallFaults faults) {
+  faults.scratch_if_accepted = true;
   return RunCall(*Kernels().Candidates(call.op)[0], call, faults);
 }
 

@@ -18,7 +18,7 @@ TextCall ValidCall(std::string_view op);
 TextCall ParseCall(std::string_view text);
 
 // Runs the operator's only kernel, even if it does not accept the call.
-CallOutcome RunKernel(const TextCall& call, const CallFaults& faults = {});
+CallOutcome RunKernel(const TextCall& call, CallFaults faults = {});
 // As RunKernel. Returns "" or the message of the error. Allowed errors are kInvalidArgument, or
 // kInternal without scratch memory, and they must leave the result untouched; all else fails the
 // test.
