@@ -6,7 +6,6 @@
 #include <random>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -144,10 +143,12 @@ class InPlaceTest : public testing::Test {
   std::optional<std::vector<std::byte>> Run(const KernelRegistry& kernels, std::string_view op,
                                             std::vector<EValue> values, const TensorView& output) {
     EValue result(output);
+    std::vector<EValue*> arguments, results = {&result};
+    for (EValue& v : values) arguments.push_back(&v);
     FixedOutputs allocator;
-    if (!RunOperator(kernels, op, std::move(values), {&result}, allocator).ok()) {
-      return std::nullopt;
-    }
+    KernelContext context(arguments, results, &allocator, {});
+    const Kernel* kernel = kernels.Find(op, context);
+    if (kernel == nullptr || !kernel->Run(context).ok()) return std::nullopt;
     const std::byte* data = static_cast<const std::byte*>(output.data);
     return std::vector<std::byte>(data, data + output.nbytes());
   }
