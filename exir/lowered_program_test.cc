@@ -14,6 +14,7 @@
 #include "exir/ir/graph_editor.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/pipeline.h"
+#include "exir/testing/program_text.h"
 #include "exir/testing/programs.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -311,11 +312,8 @@ TEST_F(LoweredProgramTest, ReplacesPartsOfABufferInPlaceIfEnabled) {
 TEST_F(LoweredProgramTest, DoesNotUpdateInPlaceWhileTheOldContentIsUsed) {
   PipelineOptions options;
   options.emit.write_state_in_place = true;
-  const std::string text = kCache;
-  const auto replaced = [&](const std::string& from, const std::string& to) {
-    std::string changed = text;
-    changed.replace(changed.find(from), from.size(), to);
-    return changed;
+  const auto replaced = [&](std::string_view from, std::string_view to) {
+    return Replaced(kCache, {{from, to}});
   };
   const std::string programs[] = {
       // Used after the update

@@ -23,8 +23,8 @@ using ::testing::Contains;
 
 class ControlFlowProgramsTest : public CpuTest {
  protected:
-  // Lowers the program, expects these operators in the first delegate and `constants` tensors in the
-  // program itself, and compares the calls with the interpreter.
+  // Lowers the program, expects these operators in the first delegate and `constants` tensors in
+  // the program itself, and compares the calls with the interpreter.
   void ExpectSameLoops(std::string_view text, const exir::CallSequence& calls,
                        const std::string& op, size_t constants = 0) {
     const exir::ExportedProgram program = ParseWithNumbers(text, *ops_);

@@ -7,10 +7,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "backends/cpu/cpu_testing.h"
 #include "exir/interpreter/interpreter.h"
 #include "exir/ir/text.h"
+#include "exir/testing/program_text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
@@ -31,7 +31,7 @@ class QuantizedProgramsTest : public CpuTest {};
 // The PT2E form: everything between two operators is quantized. Scales are powers of two, so that
 // float32 sums are exact.
 TEST_F(QuantizedProgramsTest, QuantizedConvolutionsComputeOnBytes) {
-  const std::string text = absl::StrReplaceAll(
+  const std::string text = exir::WithOperators(
       R"(program edge {
     constants { state "stem": i8[24,3,3,3] state "dw": i8[24,1,3,3] state "pw": i8[24,24,1,1]
                 state "fc": i8[7,24] state "b": f32[24] state "c": f32[7]
@@ -86,10 +86,7 @@ TEST_F(QuantizedProgramsTest, QuantizedConvolutionsComputeOnBytes) {
       %y3: f32[2,7] = edge.aten.addmm.default(%c, %d10, %t)
       %q11: i8[2,7] = Q(%y3, 1.5, 7, -128, 127, dtype:i8)
       %d11: f32[2,7] = D(%q11, 1.5, 7, -128, 127, dtype:i8)
-      return (%d11 user_output, %d8 user_output) } })",
-      {{"Q(", "edge.quantized_decomposed.quantize_per_tensor.default("},
-       {"D(", "edge.quantized_decomposed.dequantize_per_tensor.default("},
-       {"C(", "edge.quantized_decomposed.dequantize_per_channel.default("}});
+      return (%d11 user_output, %d8 user_output) } })");
   std::vector<std::string> operators;
   ExpectSame(text,
              {{RandomTensor({2, 3, 17, 16}, random_)}, {RandomTensor({2, 3, 17, 16}, random_)}}, 3,
@@ -214,7 +211,7 @@ TEST_F(QuantizedProgramsTest, NamesAZeroPointOutOfRange) {
 TEST_F(QuantizedProgramsTest, ProgramsOfBFloat16AndFloat16SumInFloat32) {
   for (const auto& [dtype, prefix] :
        {std::pair("bf16", "belay_cpu.bfloat16_"), std::pair("f16", "belay_cpu.")}) {
-    const std::string text = absl::StrReplaceAll(
+    const std::string text = exir::Replaced(
         R"(program edge {
     constants { state "w": T[16,3,3,3] state "b": T[16] state "v": T[20,16] state "c": T[20] }
     graph(%w: T[16,3,3,3] parameter "w", %b: T[16] parameter "b", %v: T[20,16] parameter "v",

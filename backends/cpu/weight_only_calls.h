@@ -56,8 +56,8 @@ inline absl::Status CheckGroup(int64_t group, int64_t k) {
       absl::StrCat("group: expected a multiple of 8, or at least ", k, ", got ", group));
 }
 
-// Reads `scales`, `zeros` and `group` of a call with a packed weight. Integers have a scale for each
-// column and group of rows, and optionally a zero point; floats have neither, and group 0.
+// Reads `scales`, `zeros` and `group` of a call with a packed weight. Integers have a scale for
+// each column and group of rows, and optionally a zero point; floats have neither, and group 0.
 //   kInvalidArgument  any of these is missing or not expected
 template <class Arguments, class Call>
 absl::Status ReadScales(const Arguments& arguments, bool integers, Call& call) {

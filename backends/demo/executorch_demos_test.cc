@@ -19,6 +19,7 @@
 #include "exir/ir/text.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/serialize/serializer.h"
+#include "exir/testing/program_text.h"
 #include "exir/testing/programs.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -175,8 +176,7 @@ TEST(CompilerDemoTest, with_compiler) {
 }
 
 TEST(CompilerDemoTest, out_of_range) {
-  const exir::ExportedProgram program =
-      Parse(absl::StrReplaceAll(std::string(kSin), {{"[1]", "[6]"}}));
+  const exir::ExportedProgram program = Parse(exir::Replaced(kSin, {{"[1]", "[6]"}}));
   ASSERT_OK_AND_ASSIGN(exir::ExportedProgram lowered,
                        exir::ToBackend(program,
                                        exir::CapabilityPartitioner(
@@ -221,8 +221,7 @@ TEST(CompilerDemoTest, delegate_and_operator) {
 }
 
 TEST(CompilerDemoTest, backend_runtime_exception) {
-  const exir::ExportedProgram program =
-      Parse(absl::StrReplaceAll(std::string(kSin), {{"sin", "cos"}}));
+  const exir::ExportedProgram program = Parse(exir::Replaced(kSin, {{"sin", "cos"}}));
   EXPECT_THAT(Lower(program, "BackendWithCompilerDemo", {"aten.cos.default"}),
               StatusIs(absl::StatusCode::kUnimplemented,
                        HasSubstr("call_function aten.cos.default is not supported in backend "
@@ -568,8 +567,8 @@ struct BlobCase {
 
 TEST(DemoRuntimeTest, DamagedBlobsFailOrExecuteSafely) {
   ASSERT_OK_AND_ASSIGN(const exir::ExportedProgram executor,
-                       Lower(Parse(absl::StrReplaceAll(std::string(kSin), {{"[1]", "[2]"}})),
-                             "ExecutorBackend", {"aten.sin.default"}));
+                       Lower(Parse(exir::Replaced(kSin, {{"[1]", "[2]"}})), "ExecutorBackend",
+                             {"aten.sin.default"}));
   const std::string executor_blob = Blob(executor, 0);
   const BlobCase cases[] = {
       {"BackendWithCompilerDemo",

@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "backends/demo/chain_runtime.h"
 #include "runtime/core/arena.h"
+#include "runtime/core/bytes.h"
 #include "runtime/core/memory_check.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
@@ -19,14 +20,10 @@
 namespace belay::demo {
 namespace {
 
-std::string_view Text(absl::Span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 // Consumes a string from the front.
 class Reader {
  public:
-  explicit Reader(absl::Span<const std::byte> blob) : size_(blob.size()), rest_(Text(blob)) {}
+  explicit Reader(absl::Span<const std::byte> blob) : size_(blob.size()), rest_(AsString(blob)) {}
 
   bool done() const { return rest_.empty(); }
   // Consumes `text`; returns false if it does not match.
@@ -182,10 +179,10 @@ absl::StatusOr<std::unique_ptr<DelegateHandle>> NamedDataDemoRuntime::Init(
   ABSL_ASSIGN_OR_RETURN(const int64_t numel, ChainNumel(context));
   std::vector<ChainInstruction> instructions;
   for (absl::string_view line :
-       absl::StrSplit(absl::string_view(Text(blob).data(), blob.size()), '\n')) {
+       absl::StrSplit(absl::string_view(AsString(blob).data(), blob.size()), '\n')) {
     ABSL_ASSIGN_OR_RETURN(const absl::Span<const std::byte> data,
                           context.named_data->Find(std::string_view(line.data(), line.size())));
-    std::string_view definition = Text(data);
+    std::string_view definition = AsString(data);
     if (!definition.starts_with("op:")) return UnknownOperator();
     definition.remove_prefix(3);
     const std::optional<ChainOp> op = ChainOpFromName(definition);

@@ -5,9 +5,8 @@
 #include "absl/types/span.h"
 #include "bindings/c/handles.h"
 #include "executorch/reader/open_any_program.h"
-#include "executorch/reader/prim_kernels.h"
+#include "executorch/reader/program_kernels.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernels/standard_kernels.h"
 
 namespace belay::c {
 namespace {
@@ -32,10 +31,7 @@ absl::StatusOr<pte::OpenOptions> OpenOptionsOf(const belay_open_options* given) 
 absl::StatusOr<std::unique_ptr<belay_program>> CreateProgram(Program program) {
   std::unique_ptr<belay_program> created(new (std::nothrow) belay_program);
   if (created == nullptr) return NoMemory("a program");
-  ABSL_RETURN_IF_ERROR(AddStandardKernels(created->kernels));
-  if (!program.format().empty()) {
-    ABSL_RETURN_IF_ERROR(created->kernels.Add(pte::PrimKernels()));
-  }
+  ABSL_RETURN_IF_ERROR(pte::AddProgramKernels(program, created->kernels));
   created->program = std::move(program);
   return created;
 }

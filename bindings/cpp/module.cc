@@ -7,13 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "backends/runtime_backends.h"
 #include "executorch/reader/open_any_program.h"
-#include "executorch/reader/prim_kernels.h"
+#include "executorch/reader/program_kernels.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/thread_pool.h"
 #include "runtime/executor/method.h"
 #include "runtime/executor/shared_state.h"
 #include "runtime/kernel/kernel_registry.h"
-#include "runtime/kernels/standard_kernels.h"
 
 namespace belay {
 namespace {
@@ -47,10 +46,8 @@ absl::Status Module::load() {
   }
   ABSL_ASSIGN_OR_RETURN(Program program,
                         pte::OpenAnyProgram(path_, {options_.program, options_.data_files}));
-  const bool is_executorch = !program.format().empty();
   auto loaded = std::make_unique<Loaded>(std::move(program));
-  ABSL_RETURN_IF_ERROR(AddStandardKernels(loaded->kernels));
-  if (is_executorch) ABSL_RETURN_IF_ERROR(loaded->kernels.Add(pte::PrimKernels()));
+  ABSL_RETURN_IF_ERROR(pte::AddProgramKernels(loaded->program, loaded->kernels));
   if (options_.threads > 1) loaded->threads = std::make_unique<ThreadPool>(options_.threads);
   absl::StatusOr<SharedState> state = SharedState::Create(loaded->program, {});
   if (state.ok()) {

@@ -7,8 +7,8 @@
 //                             belay::DType::kFloat32, {1, 64}, x.data())}));
 //   const belay::TensorView* y = outputs[0].get_if<belay::TensorView>();
 //
-// It has the standard kernels and all backends of //backends. Applications that choose kernels, have
-// several states, or must not allocate use Program and Method.
+// It has the standard kernels and all backends of //backends. Applications that choose kernels,
+// have several states, or must not allocate use Program and Method.
 #ifndef BELAY_BINDINGS_CPP_MODULE_H_
 #define BELAY_BINDINGS_CPP_MODULE_H_
 
@@ -52,9 +52,9 @@ class Module {
   // Names of the methods. Errors of load.
   absl::StatusOr<std::vector<std::string>> method_names();
 
-  // Sets the inputs, executes a method and returns its outputs. The memory of inputs must stay valid
-  // during the call, and is written if the program mutates them. Tensors of outputs are views, valid
-  // until the next call of the same method.
+  // Sets the inputs, executes a method and returns its outputs. The memory of inputs must stay
+  // valid during the call, and is written if the program mutates them. Tensors of outputs are
+  // views, valid until the next call of the same method.
   //   kInvalidArgument  wrong number of inputs
   //   errors of load_method, Method::SetInput and Method::Execute
   absl::StatusOr<std::vector<EValue>> execute(const std::string& name,

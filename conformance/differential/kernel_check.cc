@@ -115,8 +115,8 @@ class KernelCheck {
         // Terms of a sum may cancel: the error of a small result scales with its terms.
         const bool sums = !op.has_trait(exir::kPointwise) && !op.has_trait(exir::kDataMovement);
         // It is up to the kernel whether padding zeros are multiplied (0 * inf is NaN), and what
-        // the mean of infinities is. In Fourier transforms of infinities, the order of the sums decides
-        // between infinity and NaN.
+        // the mean of infinities is. In Fourier transforms of infinities, the order of the sums
+        // decides between infinity and NaN.
         const bool padded =
             op.op() == "convolution" || op.op().ends_with("_norm") || op.op().starts_with("_fft");
         const double around = sums ? std::max(magnitude, Magnitude(want)) : 0;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "executorch/format/file_header.h"
+#include "runtime/core/bytes.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/first_bytes.h"
 #include "runtime/core/status_macros.h"
@@ -32,7 +33,7 @@ constexpr Format kDataFormat = {"data file (.ptd)", "FT01", kFlatTensorHeaderMag
 
 // Precondition of both: the range is inside the file.
 std::string_view Text(absl::Span<const std::byte> file, size_t at, size_t size) {
-  return {reinterpret_cast<const char*>(file.subspan(at).data()), size};
+  return AsString(file.subspan(at, size));
 }
 template <class T>
 T LittleEndian(absl::Span<const std::byte> file, size_t at) {

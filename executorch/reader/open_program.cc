@@ -17,6 +17,7 @@
 #include "executorch/reader/step_reader.h"
 #include "executorch/reader/value_reader.h"
 #include "runtime/core/annotate.h"
+#include "runtime/core/bytes.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/memory_budget.h"
 #include "runtime/core/memory_check.h"
@@ -154,10 +155,6 @@ struct Owners {
   std::string debug_info;
 };
 
-absl::Span<const std::byte> BytesOf(const std::string& text) {
-  return absl::MakeConstSpan(reinterpret_cast<const std::byte*>(text.data()), text.size());
-}
-
 // Returns false if the message would be too large.
 bool Serialize(google::protobuf::MessageLite& message, std::string& bytes) {
   const bool fits = message.ByteSizeLong() <= INT32_MAX && message.SerializeToString(&bytes);
@@ -218,8 +215,8 @@ absl::StatusOr<belay::Program> OpenProgramBytes(std::shared_ptr<const void> owne
   if (!Serialize(metadata, serialized) || !Serialize(debug, owners->debug_info)) {
     return absl::ResourceExhaustedError("the program is too large to be translated");
   }
-  parts.metadata = BytesOf(serialized);
-  parts.debug_info = BytesOf(owners->debug_info);
+  parts.metadata = AsBytes(serialized);
+  parts.debug_info = AsBytes(owners->debug_info);
   parts.format = std::string(kFormatName);
   parts.file = bytes;
   parts.metadata_bytes = file.flat().table_bytes;

@@ -3,8 +3,8 @@
 // program. Constants and blobs stay in the mapped file.
 //
 //   ABSL_ASSIGN_OR_RETURN(const Program program, pte::OpenProgram("model.pte", {}));
-//   KernelRegistry kernels;                                  // AddStandardKernels, and
-//   ABSL_RETURN_IF_ERROR(kernels.Add(pte::PrimKernels()));   // prim_kernels.h
+//   KernelRegistry kernels;
+//   ABSL_RETURN_IF_ERROR(pte::AddProgramKernels(program, kernels));  // program_kernels.h
 //
 // Translation rules: docs/pte-format.md; unsupported features: executorch/reader/README.md.
 #ifndef BELAY_EXECUTORCH_READER_OPEN_PROGRAM_H_

@@ -25,20 +25,24 @@ constexpr std::string_view kBackends[] = {"XnnpackBackend"};
 }  // namespace
 
 void MethodTranslator::Problem(std::string_view text) {
-  exir::RefusedNode node{
-      .method = method_.name(), .node = "", .op = "", .source = "", .reason = ""};
-  if (at_ >= 0 && debug_ != nullptr) {
-    node.node = debug_->instructions(at_).node();
-    node.source = debug_->instructions(at_).source();
-  }
+  const schema::InstructionDebugInfo& from = at_ >= 0 && debug_ != nullptr
+                                                 ? debug_->instructions(at_)
+                                                 : schema::InstructionDebugInfo::default_instance();
   problems_.Add(
       [&] {
         std::string subject = absl::StrCat("method '", method_.name(), "'");
-        if (!node.node.empty()) absl::StrAppend(&subject, ": node '", node.node, "'");
-        if (!node.source.empty()) absl::StrAppend(&subject, " at ", node.source);
+        if (!from.node().empty()) absl::StrAppend(&subject, ": node '", from.node(), "'");
+        if (!from.source().empty()) absl::StrAppend(&subject, " at ", from.source());
         return subject;
       },
-      text, [&] { return std::vector<exir::RefusedNode>{node}; });
+      text,
+      [&] {
+        return std::vector<exir::RefusedNode>{{.method = method_.name(),
+                                               .node = from.node(),
+                                               .op = "",
+                                               .source = from.source(),
+                                               .reason = ""}};
+      });
 }
 
 // --- Instructions ---

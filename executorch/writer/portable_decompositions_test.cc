@@ -8,14 +8,20 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "executorch/writer/expect_portable.h"
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "executorch/writer/portable_passes.h"
+#include "executorch/writer/program_serializer.h"
+#include "exir/backend/transforms/edge_to_backend_ops.h"
+#include "exir/decompositions/expect_values.h"
+#include "exir/emit/emitter.h"
 #include "exir/ir/text.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/testing/programs.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
 #include "runtime/core/testing.h"
 
 namespace belay::pte {
@@ -29,6 +35,38 @@ using exir::kNan;
 using exir::Random;
 using exir::U8;
 using exir::Values;
+
+struct PortableOptions {
+  double tolerance = 0;  // relative to max(1, |element|)
+  bool symbolic = true;
+  bool values = true;
+};
+
+// Applies the passes for ExecuTorch. Expects that all tensors are row-major and that the program
+// can be written as a .pte file.
+absl::Status MakePortable(exir::ExportedProgram& program) {
+  for (const exir::Pass& pass : PortablePasses()) {
+    ABSL_RETURN_IF_ERROR(pass.run(program).status());
+  }
+  if (absl::StrContains(exir::PrintProgram(program), "strides=")) {
+    return absl::InternalError("expected operands of one memory order, as ExecuTorch's kernels do");
+  }
+  exir::MethodPrograms programs;
+  programs.emplace_back("forward", program.Clone());
+  ABSL_RETURN_IF_ERROR(exir::EdgeToBackendOps().run(programs.back().second).status());
+  ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image, exir::EmitProgram(programs));
+  return SerializeProgram(image, exir::StandardOpsOfTests()).status();
+}
+
+// Expects that MakePortable keeps the results of a call: "aten.sort.default(%a, 0)".
+void ExpectPortable(std::string_view call, const std::vector<Values>& inputs, size_t results,
+                    const PortableOptions& options = {}) {
+  exir::ExpectSameValues(absl::StrCat("edge.", call), inputs, results, &MakePortable,
+                         {.rtol = options.tolerance / 2,
+                          .atol = options.tolerance / 2,
+                          .symbolic = options.symbolic,
+                          .values = options.values});
+}
 
 // Elements that repeat, of both signs.
 Values Repeating(const std::vector<int64_t>& sizes) {

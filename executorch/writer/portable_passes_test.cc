@@ -7,6 +7,7 @@
 
 #include "exir/ir/text.h"
 #include "exir/ops/standard_ops.h"
+#include "exir/testing/program_text.h"
 #include "exir/testing/programs.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -92,10 +93,7 @@ TEST(PortablePassesTest, DecomposesAddMm) {
     graph(%x: f32[3] user_input, %y: f32[2,3] user_input, %z: f32[3,3] user_input) {
       %r: f32[2,3] = edge.aten.addmm.default(%x, %y, %z)";
     text.append(factors).append(")\n      return (%r user_output)\n    } }");
-    for (size_t at = 0; (at = text.find("f32", at)) != std::string::npos; ++at) {
-      text.replace(at, 3, dtype);
-    }
-    return Portable(text);
+    return Portable(exir::Replaced(text, {{"f32", dtype}}));
   };
   EXPECT_THAT(addmm("", "f32"), AllOf(HasSubstr("mm.default(%y, %z)"), HasSubstr("add.Tensor")));
   EXPECT_THAT(addmm(", beta=2", "f32"), HasSubstr("addmm"));

@@ -16,6 +16,7 @@
 #include "executorch/writer/method_translation.h"
 #include "exir/ir/problem_list.h"
 #include "exir/serialize/file_layout.h"
+#include "runtime/core/bytes.h"
 #include "runtime/core/dtype.h"
 #include "runtime/core/status_macros.h"
 
@@ -28,10 +29,6 @@ constexpr uint64_t kConstantAlignment = 16;
 // Limit of the image's metadata: a FlatBuffer holds less than 2 GiB and takes up to ten times as
 // much space.
 constexpr uint64_t kMostMetadata = uint64_t{64} << 20;
-
-std::string_view View(const exir::Storage& storage) {
-  return {reinterpret_cast<const char*>(storage.bytes.data()), storage.bytes.size()};
-}
 
 // The bytes of the image's constants, by index.
 std::vector<exir::Storage> BytesOfConstants(const exir::ProgramImage& image) {
@@ -76,7 +73,7 @@ exir::SegmentBytes JoinConstants(const std::vector<uint32_t>& constants,
     const uint64_t start = AlignUp(joined.size, kConstantAlignment);
     exir::AppendZeros(joined.pieces, start - joined.size);
     offsets.offsets.push_back(start);
-    joined.pieces.push_back(View(bytes[constant]));
+    joined.pieces.push_back(AsString(bytes[constant].bytes));
     joined.size = start + bytes[constant].bytes.size();
   }
   return joined;
@@ -128,7 +125,7 @@ void AddExternalFile(const std::string& name, const ProgramData& data,
   for (const auto& [key, external] : data.external_constants) {
     const uint32_t place = contents.Add(external.constant);
     if (place > segments.places().size()) {
-      const std::string_view content = View(bytes[external.constant]);
+      const std::string_view content = AsString(bytes[external.constant].bytes);
       segments.Add({{content}, content.size()});
     }
     auto entry = std::make_unique<ptd::NamedDataT>();
@@ -181,7 +178,7 @@ absl::StatusOr<Segments> AddSegments(const exir::ProgramImage& image, const Prog
     const auto [it, added] = places.try_emplace(index, 0);
     if (added) {
       const exir::ProgramImage::Segment& segment = image.segments[index];
-      const std::string_view content = View(segment.pieces[0]);
+      const std::string_view content = AsString(segment.pieces[0].bytes);
       it->second = segments.Add({{content}, content.size()}, segment.alignment);
     }
     return it->second;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "exir/serialize/serializer.h"
+#include "runtime/core/bytes.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
@@ -82,9 +83,7 @@ CallOutcome OutcomeOf(Engine& engine, absl::Span<const EValue> inputs) {
 absl::StatusOr<Program> OpenImage(const ProgramImage& image) {
   ABSL_ASSIGN_OR_RETURN(const SerializedProgram serialized, SerializeProgram(image));
   const auto bytes = std::make_shared<const std::string>(serialized.ToString());
-  return Program::OpenBytes(
-      bytes, absl::MakeConstSpan(reinterpret_cast<const std::byte*>(bytes->data()), bytes->size()),
-      Program::Options());
+  return Program::OpenBytes(bytes, AsBytes(*bytes), Program::Options());
 }
 
 CallOutcome RunCall(Interpreter& interpreter, absl::Span<const EValue> inputs) {

@@ -1,4 +1,4 @@
-// Value tests of decompositions.
+// Value tests of passes that rewrite one operator: decompositions, and those for ExecuTorch.
 //
 //   ExpectValues("aten.celu.default(%a, 2.0)", {F({2}, {-1, 1})}, {F({2}, {-0.7869387, 1})});
 //
@@ -9,11 +9,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "exir/ir/exported_program.h"
 #include "exir/op/op_registry.h"
 #include "runtime/core/dtype.h"
 #include "runtime/kernel/kernel_registry.h"
@@ -63,6 +65,8 @@ struct ExpectOptions {
   bool list = false;
   // Expected contents of the inputs after the call, if it writes to them.
   std::vector<Values> written = {};
+  // Compares elements; false for random numbers, where only types are compared.
+  bool values = true;
 };
 
 // `call` refers to its inputs as %a, %b, %c, …. Expects results with the dtype, the sizes and,
@@ -73,6 +77,11 @@ void ExpectValues(std::string_view call, const std::vector<Values>& inputs,
 // Same, with the results of the operator's own reference kernel as expectation.
 void ExpectAsKernel(std::string_view call, const std::vector<Values>& inputs, size_t results = 1,
                     ExpectOptions options = {});
+// `call` is an operator of the edge dialect: "edge.aten.sort.default(%a)". Expects that the program
+// after `rewrite` has the results of the program before it, which are those of reference kernels.
+void ExpectSameValues(std::string_view call, const std::vector<Values>& inputs, size_t results,
+                      const std::function<absl::Status(ExportedProgram&)>& rewrite,
+                      ExpectOptions options = {});
 // Expects that decomposition fails. The result is declared with the type of `declared`.
 void ExpectDecompositionError(std::string_view call, const std::vector<Values>& inputs,
                               const std::vector<Values>& declared, absl::StatusCode code,

@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
+#include "runtime/core/bytes.h"
 #include "runtime/core/first_bytes.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
@@ -20,8 +21,7 @@ constexpr uint64_t kMaxMarkerBytes = 256;
 constexpr int kMaxContainerVersion = 10;
 
 bool StartsWith(absl::Span<const std::byte> bytes, std::string_view prefix) {
-  return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size())
-      .starts_with(prefix);
+  return AsString(bytes).starts_with(prefix);
 }
 
 absl::Status NotAZip(absl::Span<const std::byte> bytes) {
@@ -72,8 +72,7 @@ absl::StatusOr<std::string> Container::ReadText(std::string_view path) const {
   ByteBudget budget("marker bytes", kMaxMarkerBytes);
   ABSL_ASSIGN_OR_RETURN(const Storage content,
                         zip_.Read(*entry, budget, options_.verify_checksums));
-  const std::string text(reinterpret_cast<const char*>(content.bytes.data()), content.bytes.size());
-  return std::string(absl::StripAsciiWhitespace(text));
+  return std::string(absl::StripAsciiWhitespace(ToAbsl(AsString(content.bytes))));
 }
 
 absl::Status Container::Detect() {

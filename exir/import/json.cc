@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/core/bytes.h"
 #include "runtime/core/python_json.h"
 #include "runtime/core/str_cat.h"
 
@@ -188,7 +189,7 @@ absl::StatusOr<JsonDocument> JsonDocument::Parse(absl::Span<const std::byte> tex
   document.state_ = std::make_unique<State>();
   document.state_->name = std::string(name);
   document.state_->path = JsonPath(document.state_->name);
-  const std::string_view view(reinterpret_cast<const char*>(text.data()), text.size());
+  const std::string_view view = AsString(text);
   simdjson::error_code error = ParseInto(view, limits.max_depth, document.state_->document);
   if (error != simdjson::SUCCESS && error != simdjson::DEPTH_ERROR && error != simdjson::MEMALLOC) {
     const std::optional<std::string> plain = WithoutPythonNumbers(view);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "runtime/core/bytes.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/memory_check.h"
 #include "runtime/core/status_macros.h"
@@ -126,11 +127,10 @@ class Machine {
   }
   absl::StatusOr<std::string_view> Text(uint64_t size) {
     ABSL_ASSIGN_OR_RETURN(const absl::Span<const std::byte> raw, Take(size));
-    return std::string_view(reinterpret_cast<const char*>(raw.data()), raw.size());
+    return AsString(raw);
   }
   absl::StatusOr<std::string_view> Line() {
-    const std::string_view rest(reinterpret_cast<const char*>(bytes_.data()) + at_,
-                                bytes_.size() - at_);
+    const std::string_view rest = AsString(bytes_.subspan(at_));
     const size_t end = rest.find('\n');
     if (end == std::string_view::npos) return absl::DataLossError("pickle: ends within a name");
     at_ += end + 1;
@@ -300,8 +300,7 @@ class Machine {
                                   "is saved: tensors of other classes become plain ones)"));
     }
     // The pickle has "module\nname". Spaces in either name would be rejected by the allow-list.
-    Push(Kind::kGlobal).text =
-        std::string_view(reinterpret_cast<const char*>(bytes_.data()) + begin, at_ - begin - 1);
+    Push(Kind::kGlobal).text = AsString(bytes_.subspan(begin, at_ - begin - 1));
     return absl::OkStatus();
   }
 

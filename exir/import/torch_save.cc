@@ -12,6 +12,7 @@
 #include "exir/import/tensor_payload.h"
 #include "exir/import/zip_reader.h"
 #include "runtime/core/annotate.h"
+#include "runtime/core/bytes.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
@@ -304,10 +305,6 @@ class TensorReader {
   absl::flat_hash_map<std::string, Storage> storages_;
 };
 
-std::string_view AsText(const Storage& storage) {
-  return {reinterpret_cast<const char*>(storage.bytes.data()), storage.bytes.size()};
-}
-
 }  // namespace
 
 absl::StatusOr<std::vector<SavedTensor>> ReadTorchSave(Storage file, std::string_view what,
@@ -339,7 +336,7 @@ absl::StatusOr<std::vector<SavedTensor>> ReadTorchSave(Storage file, std::string
   };
   if (zip->Find(absl::StrCat(root, "byteorder")) != nullptr) {
     ABSL_ASSIGN_OR_RETURN(const Storage order, read("byteorder"));
-    const std::string text(absl::StripAsciiWhitespace(ToAbsl(AsText(order).substr(0, 16))));
+    const std::string text(absl::StripAsciiWhitespace(ToAbsl(AsString(order.bytes).substr(0, 16))));
     if (text != "little") {
       return absl::UnimplementedError(
           absl::StrCat(what, ": byteorder is '", text, "'; only little-endian data is supported"));

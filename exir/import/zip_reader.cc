@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/core/bytes.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
@@ -51,8 +52,6 @@ T Get(Bytes b, uint64_t at) {
 constexpr auto Get16 = Get<uint16_t>;
 constexpr auto Get32 = Get<uint32_t>;
 constexpr auto Get64 = Get<uint64_t>;
-
-std::string_view Text(Bytes b) { return {reinterpret_cast<const char*>(b.data()), b.size()}; }
 
 template <class... Args>
 absl::Status Corrupt(const Args&... args) {
@@ -219,7 +218,7 @@ absl::StatusOr<CentralEntry> ReadCentral(Bytes file, uint64_t end, uint64_t& at)
 
   CentralEntry central;
   ZipReader::Entry& entry = central.entry;
-  entry.name = Text(rest.first(name_bytes));
+  entry.name = AsString(rest.first(name_bytes));
   ABSL_RETURN_IF_ERROR(CheckName(entry.name));
   central.flags = Get16(record, 8);
   central.method = Get16(record, 10);
@@ -278,7 +277,7 @@ absl::Status ReadLocal(Bytes file, uint64_t end, CentralEntry& central) {
                    " are not before the central directory (", end, ")");
   }
   const Bytes variable = file.subspan(at, header_bytes).subspan(kLocalBytes);
-  if (Text(variable.first(name_bytes)) != entry.name) {
+  if (AsString(variable.first(name_bytes)) != entry.name) {
     return Corrupt("'", name, "': the local header has another name");
   }
   const uint16_t flags = Get16(record, 6);

@@ -8,6 +8,7 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/string_view.h"
 #include "exir/ir/constant.h"
+#include "runtime/core/bytes.h"
 
 namespace belay::exir {
 
@@ -16,8 +17,7 @@ namespace belay::exir {
 class ContentKey {
  public:
   explicit ContentKey(const Storage& storage)
-      : bytes_(reinterpret_cast<const char*>(storage.bytes.data()), storage.bytes.size()),
-        hash_(absl::Hash<absl::string_view>()(bytes_)) {}
+      : bytes_(ToAbsl(AsString(storage.bytes))), hash_(absl::Hash<absl::string_view>()(bytes_)) {}
 
   size_t size() const { return bytes_.size(); }
 

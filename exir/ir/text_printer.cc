@@ -10,6 +10,7 @@
 #include "exir/ir/text.h"
 #include "exir/ir/text_lexer.h"
 #include "exir/ir/text_names.h"
+#include "runtime/core/bytes.h"
 #include "runtime/core/str_cat.h"
 
 namespace belay::exir {
@@ -443,9 +444,7 @@ class ProgramPrinter {
 
   void AppendBytes(const Storage& storage) {
     if (AppendStorage(storage)) return;
-    const absl::string_view raw(reinterpret_cast<const char*>(storage.bytes.data()),
-                                storage.bytes.size());
-    absl::StrAppend(&out_, " \"", absl::Base64Escape(raw), "\"");
+    absl::StrAppend(&out_, " \"", absl::Base64Escape(ToAbsl(AsString(storage.bytes))), "\"");
   }
 
   void PrintModule(uint32_t index, const LoweredBackendModule* module) {

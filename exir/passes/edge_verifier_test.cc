@@ -9,6 +9,7 @@
 #include "exir/ir/lowered_backend_module.h"
 #include "exir/ir/verifier.h"
 #include "exir/passes/pass_testing.h"
+#include "exir/testing/program_text.h"
 #include "exir/testing/programs.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -288,11 +289,7 @@ TEST(EdgeVerifierTest, E6NonTensorOperandsMatchAll) {
       return (%a user_output)
     }
   })";
-  const auto with = [&](std::string_view wrong) {
-    std::string text = kNumbers;
-    text.replace(text.find("WRONG"), 5, wrong);
-    return text;
-  };
+  const auto with = [&](std::string_view wrong) { return Replaced(kNumbers, {{"WRONG", wrong}}); };
   EXPECT_EQ(Check(with("")), "");
   const std::string wrong = with(
       "%e: f32[2] = edge.aten.convolution.default(%x, %h, none, [1], [0], [1], false, [0], 1)");

@@ -27,8 +27,8 @@ namespace belay::exir {
 // Source: docs/edge-dialect.md §5 (quantized fusion) and §6 row 1.
 Pass FuseQuantizedOps(absl::btree_set<std::string> changing = {});
 
-// Only the embeddings of FuseQuantizedOps. Without it, a program dequantizes the whole table in each
-// call.
+// Only the embeddings of FuseQuantizedOps. Without it, a program dequantizes the whole table in
+// each call.
 Pass FuseQuantizedEmbeddings(absl::btree_set<std::string> changing = {});
 
 }  // namespace belay::exir

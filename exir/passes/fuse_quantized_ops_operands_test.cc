@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "exir/ir/text.h"
 #include "exir/ir/verifier.h"
 #include "exir/passes/fuse_quantized_ops.h"
 #include "exir/passes/pass_testing.h"
+#include "exir/testing/program_text.h"
 #include "exir/testing/programs.h"
 #include "exir/testing/rewrite_test.h"
 #include "gtest/gtest.h"
@@ -34,22 +34,10 @@ std::string Around(std::string_view nodes) {
                       nodes, "\n return (%r user_output)\n } }");
 }
 
-// Expands `D(…)` and `Q(…)` to the operators, `+` to a new line.
-std::string Nodes(std::string_view text) {
-  return absl::StrReplaceAll(
-      std::string(text),
-      {{"D(", "edge.quantized_decomposed.dequantize_per_tensor.default("},
-       {"DC(", "edge.quantized_decomposed.dequantize_per_channel.default("},
-       {"DG(", "edge.quantized_decomposed.dequantize_per_channel_group.default("},
-       {"Q(", "edge.quantized_decomposed.quantize_per_tensor.default("},
-       {"E(", "edge.aten.embedding.default("},
-       {"; ", "\n"}});
-}
-
 // Expects no change. The program may be one that does not verify.
 void ExpectStays(std::string_view nodes, const OpRegistry& ops = PassTestOps()) {
   SCOPED_TRACE(nodes);
-  ExportedProgram program = ParseOrDie(Around(Nodes(nodes)), ops);
+  ExportedProgram program = ParseOrDie(Around(WithOperators(nodes)), ops);
   const std::string before = PrintProgram(program);
   ASSERT_OK_AND_ASSIGN(const bool changed, FuseQuantizedOps().run(program));
   EXPECT_FALSE(changed);
@@ -62,11 +50,11 @@ TEST(FuseQuantizedOpsOperandsTest, KeepsNonConstantParameters) {
         "0.5, 3, -128, %n, dtype:i8", "0.5, 3, -128, 127, none"}) {
     // Parameters of the quantize node, and of the dequantize node.
     ExpectStays(
-        absl::StrCat("%d: f32[2,3] = D(%x, 0.5, 3, -128, 127, dtype:i8); "
-                     "%c: f32[6] = edge.aten.view_copy.default(%d, [6]); %r: i8[6] = Q(%c, ",
+        absl::StrCat("%d: f32[2,3] = D(%x, 0.5, 3, -128, 127, dtype:i8) "
+                     "%c: f32[6] = edge.aten.view_copy.default(%d, [6]) %r: i8[6] = Q(%c, ",
                      parameters, ")"));
     ExpectStays(absl::StrCat("%d: f32[2,3] = D(%x, ", parameters,
-                             "); %c: f32[2,3] = edge.aten.add.Tensor(%d, %d); "
+                             ") %c: f32[2,3] = edge.aten.add.Tensor(%d, %d) "
                              "%r: i8[2,3] = Q(%c, 0.5, 3, -128, 127, dtype:i8)"));
   }
 }
@@ -75,10 +63,9 @@ TEST(FuseQuantizedOpsOperandsTest, KeepsLossyParameters) {
   for (const char* parameters : {"1e31, 3, -128, 127, dtype:i8", "nan, 3, -128, 127, dtype:i8",
                                  "0.5, 3, -128, 126, dtype:i8", "0.5, 32769, -128, 127, dtype:i8",
                                  "0.5, -32769, -128, 127, dtype:i8"}) {
-    ExpectStays(
-        absl::StrCat("%d: f32[2,3] = D(%x, ", parameters,
-                     "); %c: f32[6] = edge.aten.view_copy.default(%d, [6]); %r: i8[6] = Q(%c, ",
-                     parameters, ")"));
+    ExpectStays(absl::StrCat(
+        "%d: f32[2,3] = D(%x, ", parameters,
+        ") %c: f32[6] = edge.aten.view_copy.default(%d, [6]) %r: i8[6] = Q(%c, ", parameters, ")"));
   }
 }
 
@@ -87,25 +74,24 @@ TEST(FuseQuantizedOpsOperandsTest, KeepsLiteralsInPlaceOfTensors) {
   for (const std::string& nodes : {
            absl::StrCat("%r: i8[] = Q(2.0, ", kTo),
            absl::StrCat("%d: f32[] = D(2, ", kTo,
-                        "; %c: f32[1] = edge.aten.view_copy.default(%d, [1]); %r: i8[1] = Q(%c, ",
+                        " %c: f32[1] = edge.aten.view_copy.default(%d, [1]) %r: i8[1] = Q(%c, ",
                         kTo),
-           absl::StrCat("%c: f32[1] = edge.aten.view_copy.default(2.0, [1]); %r: i8[1] = Q(%c, ",
+           absl::StrCat("%c: f32[1] = edge.aten.view_copy.default(2.0, [1]) %r: i8[1] = Q(%c, ",
                         kTo),
            absl::StrCat("%d: f32[2,3] = D(%x, ", kTo,
-                        "; %c: f32[2,3] = edge.aten.add.Tensor(%d, 2.0); %r: i8[2,3] = Q(%c, ",
-                        kTo),
-           absl::StrCat("%d: f32[2,3] = D(%x, ", kTo, "; %e: f32[2,3] = D(2, ", kTo,
-                        "; %c: f32[2,3] = edge.aten.add.Tensor(%d, %e); %r: i8[2,3] = Q(%c, ", kTo),
-           absl::StrCat("%d: f32[2,3] = D(%x, ", kTo, "; %e: f32[2,3] = D(2, ", kTo,
-                        "; %c: f32[2,3] = edge.aten.add.Tensor(%e, %d); %r: i8[2,3] = Q(%c, ", kTo),
+                        " %c: f32[2,3] = edge.aten.add.Tensor(%d, 2.0) %r: i8[2,3] = Q(%c, ", kTo),
+           absl::StrCat("%d: f32[2,3] = D(%x, ", kTo, " %e: f32[2,3] = D(2, ", kTo,
+                        " %c: f32[2,3] = edge.aten.add.Tensor(%d, %e) %r: i8[2,3] = Q(%c, ", kTo),
+           absl::StrCat("%d: f32[2,3] = D(%x, ", kTo, " %e: f32[2,3] = D(2, ", kTo,
+                        " %c: f32[2,3] = edge.aten.add.Tensor(%e, %d) %r: i8[2,3] = Q(%c, ", kTo),
            std::string("%r: f32[3,8] = E(2.0, %i)"),
-           std::string("%d: f32[4,8] = DC(2, %s, none, 0, -128, 127, dtype:i8); "
+           std::string("%d: f32[4,8] = C(2, %s, none, 0, -128, 127, dtype:i8) "
                        "%r: f32[3,8] = E(%d, %i)"),
-           std::string("%d: f32[4,8] = DG(2, %g, none, -128, 127, dtype:i8, 4, dtype:f32); "
+           std::string("%d: f32[4,8] = G(2, %g, none, -128, 127, dtype:i8, 4, dtype:f32) "
                        "%r: f32[3,8] = E(%d, %i)"),
-           std::string("%d: f32[4,8] = DC(%w, 0.5, none, 0, -128, 127, dtype:i8); "
+           std::string("%d: f32[4,8] = C(%w, 0.5, none, 0, -128, 127, dtype:i8) "
                        "%r: f32[3,8] = E(%d, %i)"),
-           std::string("%d: f32[4,8] = DC(%w, %s, 2, 0, -128, 127, dtype:i8); "
+           std::string("%d: f32[4,8] = C(%w, %s, 2, 0, -128, 127, dtype:i8) "
                        "%r: f32[3,8] = E(%d, %i)"),
        }) {
     ExpectStays(nodes);
@@ -116,51 +102,50 @@ TEST(FuseQuantizedOpsOperandsTest, KeepsTypesThatContradictTheParameters) {
   constexpr char kTo[] = "0.5, 3, -128, 127, dtype:i8)";
   for (const std::string& nodes : {
            // Dequantized to float64; another dtype; another result.
-           std::string("%d: f64[2,3] = D(%x, 0.5, 3, -128, 127, dtype:i8, out_dtype=dtype:f64); "
-                       "%c: f64[2,3] = edge.aten.add.Tensor(%d, %d); %r: i8[2,3] = Q(%c, ") +
+           std::string("%d: f64[2,3] = D(%x, 0.5, 3, -128, 127, dtype:i8, out_dtype=dtype:f64) "
+                       "%c: f64[2,3] = edge.aten.add.Tensor(%d, %d) %r: i8[2,3] = Q(%c, ") +
                kTo,
            absl::StrCat("%d: f32[2,3] = D(%b, ", kTo,
-                        "; %c: f32[6] = edge.aten.view_copy.default(%d, [6]); %r: i8[6] = Q(%c, ",
+                        " %c: f32[6] = edge.aten.view_copy.default(%d, [6]) %r: i8[6] = Q(%c, ",
                         kTo),
            absl::StrCat("%d: f32[2,3] = D(%x, ", kTo,
-                        "; %c: f32[6] = edge.aten.view_copy.default(%d, [6]); %r: u8[6] = Q(%c, ",
+                        " %c: f32[6] = edge.aten.view_copy.default(%d, [6]) %r: u8[6] = Q(%c, ",
                         kTo),
            absl::StrCat("%d: f32[2,3] = D(%x, ", kTo,
-                        "; %e: f32[2,3] = D(%b, 0.5, 3, 0, 255, dtype:u8); ",
-                        "%c: f32[2,3] = edge.aten.add.Tensor(%d, %e); %r: i8[2,3] = Q(%c, ", kTo),
-           absl::StrCat("%d: f32[2,3] = D(%x, ", kTo, "; %e: f32[3] = D(%row, ", kTo,
-                        "; %c: f32[2,3] = edge.aten.add.Tensor(%d, %e); %r: i8[2,3] = Q(%c, ", kTo),
+                        " %e: f32[2,3] = D(%b, 0.5, 3, 0, 255, dtype:u8) ",
+                        "%c: f32[2,3] = edge.aten.add.Tensor(%d, %e) %r: i8[2,3] = Q(%c, ", kTo),
+           absl::StrCat("%d: f32[2,3] = D(%x, ", kTo, " %e: f32[3] = D(%row, ", kTo,
+                        " %c: f32[2,3] = edge.aten.add.Tensor(%d, %e) %r: i8[2,3] = Q(%c, ", kTo),
            // A result with other strides, in the middle and at the end; calls that the operator
            // rejects.
-           absl::StrCat(
-               "%d: f32[2,3] = D(%x, ", kTo,
-               "; %p: f32[3,2]{strides=[1,3]} = edge.aten.permute_copy.default(%d, [1,0]); "
-               "%c: f32[6] = edge.aten.view_copy.default(%p, [6]); %r: i8[6] = Q(%c, ",
-               kTo),
            absl::StrCat("%d: f32[2,3] = D(%x, ", kTo,
-                        "; %p: f32[3,2] = edge.aten.permute_copy.default(%d, [1,0]); "
+                        " %p: f32[3,2]{strides=[1,3]} = edge.aten.permute_copy.default(%d, [1,0]) "
+                        "%c: f32[6] = edge.aten.view_copy.default(%p, [6]) %r: i8[6] = Q(%c, ",
+                        kTo),
+           absl::StrCat("%d: f32[2,3] = D(%x, ", kTo,
+                        " %p: f32[3,2] = edge.aten.permute_copy.default(%d, [1,0]) "
                         "%r: i8[3,2]{strides=[1,3]} = Q(%p, ",
                         kTo),
            absl::StrCat("%d: f32[2,3] = D(%x, ", kTo,
-                        "; %p: f32[3,2] = edge.aten.permute_copy.default(%d, [1,0]); "
-                        "%c: f32[7] = edge.aten.view_copy.default(%p, [7]); %r: i8[7] = Q(%c, ",
+                        " %p: f32[3,2] = edge.aten.permute_copy.default(%d, [1,0]) "
+                        "%c: f32[7] = edge.aten.view_copy.default(%p, [7]) %r: i8[7] = Q(%c, ",
                         kTo),
            // Embeddings: a weight of rank 3, of int16, to float16, with too few scales, with an
            // unknown axis, or with an unknown range.
-           std::string("%d: f32[2,4,8] = DC(%v, %s, none, 0, -128, 127, dtype:i8); "
+           std::string("%d: f32[2,4,8] = C(%v, %s, none, 0, -128, 127, dtype:i8) "
                        "%r: f32[3,4,8] = E(%d, %i)"),
-           std::string("%d: f32[4,8] = DC(%k, %s, none, 0, -128, 127, dtype:i16); "
+           std::string("%d: f32[4,8] = C(%k, %s, none, 0, -128, 127, dtype:i16) "
                        "%r: f32[3,8] = E(%d, %i)"),
            std::string(
-               "%d: f16[4,8] = DC(%w, %s, none, 0, -128, 127, dtype:i8, out_dtype=dtype:f16); "
+               "%d: f16[4,8] = C(%w, %s, none, 0, -128, 127, dtype:i8, out_dtype=dtype:f16) "
                "%r: f16[3,8] = E(%d, %i)"),
-           std::string("%d: f32[4,8] = DC(%w, %one, none, 0, -128, 127, dtype:i8); "
+           std::string("%d: f32[4,8] = C(%w, %one, none, 0, -128, 127, dtype:i8) "
                        "%r: f32[3,8] = E(%d, %i)"),
-           std::string("%d: f32[4,8] = DC(%w, %s, none, %n, -128, 127, dtype:i8); "
+           std::string("%d: f32[4,8] = C(%w, %s, none, %n, -128, 127, dtype:i8) "
                        "%r: f32[3,8] = E(%d, %i)"),
-           std::string("%d: f32[4,8] = DC(%w, %s, none, 0, %n, 127, dtype:i8); "
+           std::string("%d: f32[4,8] = C(%w, %s, none, 0, %n, 127, dtype:i8) "
                        "%r: f32[3,8] = E(%d, %i)"),
-           std::string("%d: f32[4,8] = DC(%w, %s, none, 0, -128, %n, dtype:i8); "
+           std::string("%d: f32[4,8] = C(%w, %s, none, 0, -128, %n, dtype:i8) "
                        "%r: f32[3,8] = E(%d, %i)"),
        }) {
     ExpectStays(nodes);
@@ -171,11 +156,11 @@ TEST(FuseQuantizedOpsOperandsTest, KeepsTypesThatContradictTheParameters) {
 // weights.
 TEST(FuseQuantizedOpsOperandsTest, FailedEmbeddingFusionHasNoEffect) {
   for (const char* nodes : {
-           "%d: f32[4,8] = DC(%w, %one, %z, 0, -8, 7, dtype:i8); %r: f32[3,8] = E(%d, %i)",
-           "%d: f32[4,8] = DC(%w, %s, %z, 0, -8, 7, dtype:i8); %r: f32[3,8]{strides=[1,3]} = E(%d, "
+           "%d: f32[4,8] = C(%w, %one, %z, 0, -8, 7, dtype:i8) %r: f32[3,8] = E(%d, %i)",
+           "%d: f32[4,8] = C(%w, %s, %z, 0, -8, 7, dtype:i8) %r: f32[3,8]{strides=[1,3]} = E(%d, "
            "%i)",
-           "%d: f32[4,8] = DC(%w, %one, none, 0, -8, 7, dtype:i8); %r: f32[3,8] = E(%d, %i)",
-           "%d: f32[4,8] = DC(%w, %s, %z, 0, -128, 127, dtype:i8); "
+           "%d: f32[4,8] = C(%w, %one, none, 0, -8, 7, dtype:i8) %r: f32[3,8] = E(%d, %i)",
+           "%d: f32[4,8] = C(%w, %s, %z, 0, -128, 127, dtype:i8) "
            "%r: f32[3,8]{strides=[1,3]} = E(%d, %i)",
        }) {
     ExpectStays(nodes);
@@ -188,13 +173,13 @@ TEST(FuseQuantizedOpsOperandsTest, KeepsIntermediateValuesUsedTwice) {
                            "%d: f32[6] = edge.aten.view_copy.default(%c, [6])"}) {
     const bool relu = std::string_view(last).find("relu") != std::string_view::npos;
     ExpectUnchanged(
-        Nodes(absl::StrCat(
+        WithOperators(absl::StrCat(
             "program edge { graph(%x: i8[2,3] user_input) {\n"
-            "%a: f32[2,3] = D(%x, 0.5, 3, -128, 127, dtype:i8); ",
+            "%a: f32[2,3] = D(%x, 0.5, 3, -128, 127, dtype:i8) ",
             relu ? "%c: f32[2,3] = edge.aten.add.Tensor(%a, %a)"
                  : "%c: f32[3,2] = edge.aten.permute_copy.default(%a, [1,0])",
             "\n", last, "\n%q: i8", relu ? "[2,3]" : "[6]",
-            " = Q(%d, 0.5, 3, -128, 127, dtype:i8); return (%q user_output, %c user_output) } }")),
+            " = Q(%d, 0.5, 3, -128, 127, dtype:i8) return (%q user_output, %c user_output) } }")),
         FuseQuantizedOps().run, PassTestOps());
   }
 }
@@ -202,11 +187,12 @@ TEST(FuseQuantizedOpsOperandsTest, KeepsIntermediateValuesUsedTwice) {
 TEST(FuseQuantizedOpsOperandsTest, AlphaOfOneIsAnAddition) {
   for (const auto& [alpha, fused] : {std::pair("1", true), {"1.0", true}, {"0.5", false}}) {
     SCOPED_TRACE(alpha);
-    ExportedProgram program = ParseOrDie(
-        Around(Nodes(absl::StrCat("%d: f32[2,3] = D(%x, 0.5, 3, -128, 127, dtype:i8); "
-                                  "%c: f32[2,3] = edge.aten.add.Tensor(%d, %d, alpha=",
-                                  alpha, "); %r: i8[2,3] = Q(%c, 0.5, 3, -128, 127, dtype:i8)"))),
-        PassTestOps());
+    ExportedProgram program =
+        ParseOrDie(Around(WithOperators(
+                       absl::StrCat("%d: f32[2,3] = D(%x, 0.5, 3, -128, 127, dtype:i8) "
+                                    "%c: f32[2,3] = edge.aten.add.Tensor(%d, %d, alpha=",
+                                    alpha, ") %r: i8[2,3] = Q(%c, 0.5, 3, -128, 127, dtype:i8)"))),
+                   PassTestOps());
     ASSERT_OK_AND_ASSIGN(const bool changed, FuseQuantizedOps().run(program));
     EXPECT_EQ(changed, fused);
   }
@@ -233,10 +219,10 @@ TEST(FuseQuantizedOpsOperandsTest, SelectsTheEmbeddingByRange) {
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(absl::StrCat(c.weight, " ", c.rest));
-    ExportedProgram program =
-        ParseOrDie(Around(Nodes(absl::StrCat("%d: f32[4,8] = DC(", c.weight, ", %s, none, ", c.rest,
-                                             ", dtype:i8); %r: f32[3,8] = E(%d, %i)"))),
-                   PassTestOps());
+    ExportedProgram program = ParseOrDie(
+        Around(WithOperators(absl::StrCat("%d: f32[4,8] = C(", c.weight, ", %s, none, ", c.rest,
+                                          ", dtype:i8) %r: f32[3,8] = E(%d, %i)"))),
+        PassTestOps());
     ASSERT_OK_AND_ASSIGN(const bool changed, FuseQuantizedOps().run(program));
     EXPECT_TRUE(changed);
     EXPECT_EQ(OpsOf(program.top()), c.ops);
@@ -245,11 +231,11 @@ TEST(FuseQuantizedOpsOperandsTest, SelectsTheEmbeddingByRange) {
 
 // A mutated buffer does not prevent packing of another tensor.
 TEST(FuseQuantizedOpsOperandsTest, PacksConstantInProgramWithMutatedBuffer) {
-  ExportedProgram program = ParseOrDie(Nodes(R"(program edge {
+  ExportedProgram program = ParseOrDie(WithOperators(R"(program edge {
   constants { state "w": i8[4,8] state "s": f32[4] state "m": f32[4] }
   graph(%w: i8[4,8] buffer "w", %s: f32[4] buffer "s", %m: f32[4] buffer "m", %i: i64[3] user_input) {
     %n: f32[4] = edge.aten.neg.default(%m)
-    %d: f32[4,8] = DC(%w, %s, none, 0, -8, 7, dtype:i8)
+    %d: f32[4,8] = C(%w, %s, none, 0, -8, 7, dtype:i8)
     %r: f32[3,8] = E(%d, %i)
     return (%n buffer_mutation "m", %r user_output)
   }
@@ -262,14 +248,14 @@ TEST(FuseQuantizedOpsOperandsTest, PacksConstantInProgramWithMutatedBuffer) {
 
 // Subgraphs are fused too, but not packed: constants are inputs of the top graph.
 TEST(FuseQuantizedOpsOperandsTest, FusesSubgraphsWithoutPacking) {
-  ExportedProgram program = ParseOrDie(Nodes(R"(program edge {
+  ExportedProgram program = ParseOrDie(WithOperators(R"(program edge {
   constants { state "w": i8[4,8] state "s": f32[4] }
   graph(%w: i8[4,8] buffer "w", %s: f32[4] buffer "s", %p: b8[] user_input, %i: i64[3] user_input) {
     %c: f32[3,8] = higher_order.cond(%p, graph#1, graph#2, [%w, %s, %i])
     return (%c user_output)
   }
   graph body(%w1: i8[4,8], %s1: f32[4], %i1: i64[3]) {
-    %d: f32[4,8] = DC(%w1, %s1, none, 0, -8, 7, dtype:i8)
+    %d: f32[4,8] = C(%w1, %s1, none, 0, -8, 7, dtype:i8)
     %r: f32[3,8] = E(%d, %i1)
     return (%r)
   }
@@ -320,12 +306,12 @@ TEST(FuseQuantizedOpsOperandsTest, DoesNothingWithoutQuantizedOperators) {
   const absl::Span<const OpDef> tables[] = {kRows};
   ASSERT_OK_AND_ASSIGN(const auto ops, OpRegistry::Create(tables));
   ExpectStays(
-      "%d: f32[2,3] = D(%x, 0.5, 3, -128, 127, dtype:i8); "
-      "%c: f32[2,3] = edge.aten.add.Tensor(%d, %d); "
+      "%d: f32[2,3] = D(%x, 0.5, 3, -128, 127, dtype:i8) "
+      "%c: f32[2,3] = edge.aten.add.Tensor(%d, %d) "
       "%r: i8[2,3] = Q(%c, 0.5, 3, -128, 127, dtype:i8)",
       *ops);
   ExpectStays(
-      "%d: f32[4,8] = DC(%w, %s, none, 0, -128, 127, dtype:i8); "
+      "%d: f32[4,8] = C(%w, %s, none, 0, -128, 127, dtype:i8) "
       "%r: f32[3,8] = E(%d, %i)",
       *ops);
 }

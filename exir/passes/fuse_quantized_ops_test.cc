@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "exir/ir/verifier.h"
 #include "exir/passes/pass_testing.h"
+#include "exir/testing/program_text.h"
 #include "exir/testing/programs.h"
 #include "exir/testing/rewrite_test.h"
 #include "gmock/gmock.h"
@@ -126,9 +127,8 @@ constexpr char kGroups[] = R"(program edge {
 
 // Returns the program with a range and these numbers as weight.
 ExportedProgram Grouped(int low, int high, const std::vector<int8_t>& weight) {
-  std::string text = kGroups;
-  text.replace(text.find("LOW"), 3, absl::StrCat(low));
-  text.replace(text.find("HIGH"), 4, absl::StrCat(high));
+  const std::string text =
+      Replaced(kGroups, {{"LOW", absl::StrCat(low)}, {"HIGH", absl::StrCat(high)}});
   ExportedProgram program = ParseOrDie(text, PassTestOps());
   std::vector<std::byte> bytes(weight.size());
   std::memcpy(bytes.data(), weight.data(), bytes.size());
@@ -324,23 +324,19 @@ TEST(FuseQuantizedOpsTest, DoesNotPackUnsuitableWeights) {
     }
     return ops;
   };
-  std::string direct = program("", "buffer \"w\"", 4, "");
-  direct.replace(direct.find("%v, %s"), 2, "%w");
-  EXPECT_EQ(of(direct), "embedding_4bit");
+  const auto direct = [](const std::string& text) {
+    return Replaced(text, {{"%v, %s", "%w, %s"}});
+  };
+  EXPECT_EQ(of(direct(program("", "buffer \"w\"", 4, ""))), "embedding_4bit");
   // Computed; a user input; rows that do not fill bytes; a mutated buffer.
   EXPECT_EQ(of(program(neg4, "buffer \"w\"", 4, "")), "neg embedding_byte");
-  std::string given = program("", "user_input", 4, "");
-  given.replace(given.find("%v, %s"), 2, "%w");
-  EXPECT_EQ(of(given), "embedding_byte");
-  std::string odd = program("", "buffer \"w\"", 6, "");
-  odd.replace(odd.find("%v, %s"), 2, "%w");
+  EXPECT_EQ(of(direct(program("", "user_input", 4, ""))), "embedding_byte");
+  const std::string odd = direct(program("", "buffer \"w\"", 6, ""));
   EXPECT_EQ(of(odd), "embedding_4bit");
-  odd.replace(odd.find("-8, 7"), 5, "-2, 1");
-  EXPECT_EQ(of(odd), "embedding_byte");
-  std::string written = program("%o: i8[2,4] = edge.aten.neg.default(%w)\n", "buffer \"w\"", 4,
-                                "%o buffer_mutation \"w\", ");
-  written.replace(written.find("%v, %s"), 2, "%w");
-  EXPECT_EQ(of(written), "neg embedding_byte");
+  EXPECT_EQ(of(Replaced(odd, {{"-8, 7", "-2, 1"}})), "embedding_byte");
+  EXPECT_EQ(of(direct(program("%o: i8[2,4] = edge.aten.neg.default(%w)\n", "buffer \"w\"", 4,
+                              "%o buffer_mutation \"w\", "))),
+            "neg embedding_byte");
 }
 
 // Tables with one scale per row or several. Rows are converted if the table is.

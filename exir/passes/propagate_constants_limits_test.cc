@@ -13,6 +13,7 @@
 #include "exir/ops/standard_ops.h"
 #include "exir/passes/pass_testing.h"
 #include "exir/passes/propagate_constants.h"
+#include "exir/testing/program_text.h"
 #include "exir/testing/programs.h"
 #include "exir/testing/rewrite_test.h"
 #include "gmock/gmock.h"
@@ -230,9 +231,7 @@ TEST(PropagateConstantsLimitsTest, NodeWithAKeptResultFreesNothing) {
 })";
   for (const auto& [more, changes] : {std::pair("", true), {", %m user_output", false}}) {
     SCOPED_TRACE(more);
-    std::string text = kProgram;
-    text.replace(text.find("MORE"), 4, more);
-    ExportedProgram program = ParseOrDie(text, PassTestOps());
+    ExportedProgram program = ParseOrDie(Replaced(kProgram, {{"MORE", more}}), PassTestOps());
     ASSERT_OK_AND_ASSIGN(const bool changed,
                          PropagateConstants({.max_growth_bytes = 0}).run(program));
     EXPECT_EQ(changed, changes);

@@ -64,8 +64,8 @@ class Placing {
     return found;
   }
 
-  // Returns the float32 tensors among the operands, each once. nullopt without such operands, or if a
-  // tensor of another dtype is not a scalar.
+  // Returns the float32 tensors among the operands, each once. nullopt without such operands, or if
+  // a tensor of another dtype is not a scalar.
   std::optional<std::vector<ValueId>> Operands(NodeId id) const {
     std::vector<ValueId> operands;
     bool ok = true;

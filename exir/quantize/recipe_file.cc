@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "exir/import/json.h"
 #include "exir/ir/problem_list.h"
+#include "runtime/core/bytes.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
@@ -219,9 +220,7 @@ class Parser {
 absl::StatusOr<Recipe> ParseRecipe(std::string_view text, std::string_view name) {
   ABSL_ASSIGN_OR_RETURN(
       const JsonDocument document,
-      JsonDocument::Parse(
-          absl::MakeConstSpan(reinterpret_cast<const std::byte*>(text.data()), text.size()), name,
-          {.max_bytes = kMaxRecipeBytes, .max_depth = 16}));
+      JsonDocument::Parse(AsBytes(text), name, {.max_bytes = kMaxRecipeBytes, .max_depth = 16}));
   return Parser().Parse(document.root(), name);
 }
 
@@ -230,9 +229,7 @@ absl::StatusOr<Recipe> FindRecipe(const std::string& name_or_file) {
   ABSL_ASSIGN_OR_RETURN(
       const std::shared_ptr<const MappedFile> file,
       MappedFile::Open(name_or_file, {.access = FileAccess::kCopy, .max_bytes = kMaxRecipeBytes}));
-  return ParseRecipe(
-      std::string_view(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()),
-      name_or_file);
+  return ParseRecipe(AsString(file->bytes()), name_or_file);
 }
 
 }  // namespace belay::exir

@@ -10,6 +10,7 @@
 #include "exir/serialize/file_layout.h"
 #include "exir/serialize/saved_programs.pb.h"
 #include "runtime/core/annotate.h"
+#include "runtime/core/bytes.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/sha256.h"
@@ -35,10 +36,6 @@ struct Header {
   uint64_t more_zeros;
 };
 static_assert(sizeof(Header) == kHeaderBytes);
-
-std::string_view TextOf(absl::Span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 absl::Status Invalid(std::string_view problem) {
   return absl::InvalidArgumentError(absl::StrCat("saved programs: ", problem));
@@ -174,7 +171,7 @@ SavedProgramsImage SavePrograms(const MethodPrograms& methods) {
   for (const Storage& storage : image.storages) {
     const uint64_t offset = AlignUp(end, kStorageAlignment);
     AppendZeros(data, offset - end);
-    data.push_back(TextOf(storage.bytes));
+    data.push_back(AsString(storage.bytes));
     schema::SavedPrograms::Storage& entry = *message.add_storages();
     entry.set_offset(offset);
     entry.set_size(storage.bytes.size());
@@ -202,7 +199,7 @@ absl::Status WriteSavedPrograms(const MethodPrograms& methods, const std::string
 }
 
 bool IsSavedPrograms(absl::Span<const std::byte> bytes) {
-  return TextOf(bytes).substr(0, kMagic.size()) == kMagic;
+  return AsString(bytes).substr(0, kMagic.size()) == kMagic;
 }
 
 absl::StatusOr<MethodPrograms> ParseSavedPrograms(std::shared_ptr<const void> owner,

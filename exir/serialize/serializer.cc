@@ -10,6 +10,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "exir/serialize/file_layout.h"
+#include "runtime/core/bytes.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/sha256.h"
@@ -21,18 +22,13 @@
 namespace belay::exir {
 namespace {
 
-std::string_view View(const Storage& storage) {
-  return std::string_view(reinterpret_cast<const char*>(storage.bytes.data()),
-                          storage.bytes.size());
-}
-
 SegmentBytes JoinPieces(const std::vector<Storage>& storages) {
   SegmentBytes result;
   for (const Storage& storage : storages) {
     const uint64_t start =
         (result.size + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
     AppendZeros(result.pieces, start - result.size);
-    if (!storage.bytes.empty()) result.pieces.push_back(View(storage));
+    if (!storage.bytes.empty()) result.pieces.push_back(AsString(storage.bytes));
     result.size = start + storage.bytes.size();
   }
   return result;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "runtime/core/bytes.h"
 #include "runtime/core/str_cat.h"
 
 namespace belay {
@@ -16,8 +17,8 @@ struct FileKind {
   std::string_view name;
 };
 
-// Returns whether the bytes begin as an onnx.ModelProto: field 1, the IR version (3 to 31), and then
-// the name of the producer, the graph, or the operator sets.
+// Returns whether the bytes begin as an onnx.ModelProto: field 1, the IR version (3 to 31), and
+// then the name of the producer, the graph, or the operator sets.
 bool IsOnnx(std::string_view text) {
   return text.size() > 2 && text[0] == 0x08 && text[1] >= 3 && text[1] < 32 &&
          (text[2] == 0x12 || text[2] == 0x3a || text[2] == 0x42);
@@ -51,8 +52,7 @@ constexpr FileKind kFileKinds[] = {
 
 std::string DescribeFirstBytes(absl::Span<const std::byte> file) {
   if (file.empty()) return "it is empty";
-  const std::string_view text(reinterpret_cast<const char*>(file.data()),
-                              std::min<size_t>(file.size(), 24));
+  const std::string_view text = AsString(file.subspan(0, 24));
   for (const FileKind& kind : kFileKinds) {
     if (text.size() > kind.at && text.substr(kind.at).starts_with(kind.bytes)) {
       return absl::StrCat("it is ", kind.name);

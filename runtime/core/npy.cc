@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/core/annotate.h"
+#include "runtime/core/bytes.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/first_bytes.h"
 #include "runtime/core/mapped_file.h"
@@ -194,10 +195,8 @@ uint32_t LittleEndian(std::string_view bytes) {
 // Removes the magic, the version and the header from `file`, which leaves the elements.
 absl::StatusOr<std::string_view> TakeHeader(std::string_view& file) {
   if (!file.starts_with(kMagic)) {
-    return Malformed(
-        absl::StrCat("the file does not begin with \\x93NUMPY, ",
-                     DescribeFirstBytes(absl::MakeConstSpan(
-                         reinterpret_cast<const std::byte*>(file.data()), file.size()))));
+    return Malformed(absl::StrCat("the file does not begin with \\x93NUMPY, ",
+                                  DescribeFirstBytes(AsBytes(file))));
   }
   file.remove_prefix(kMagic.size());
   if (file.size() < 2) return Malformed("the file ends in the version");
@@ -225,7 +224,7 @@ absl::StatusOr<std::string_view> TakeHeader(std::string_view& file) {
 }  // namespace
 
 absl::StatusOr<NpyArray> ReadNpy(absl::Span<const std::byte> bytes) {
-  std::string_view file(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  std::string_view file = AsString(bytes);
   ABSL_ASSIGN_OR_RETURN(const std::string_view text, TakeHeader(file));
   ABSL_ASSIGN_OR_RETURN(const NpyHeader header, HeaderParser(text).Parse());
   NpyArray array;

@@ -1,4 +1,5 @@
 #include "runtime/core/sha256.h"
+#include "runtime/core/bytes.h"
 
 // These functions can't fail, unlike those of EVP, which may not find their provider.
 #define OPENSSL_SUPPRESS_DEPRECATED
@@ -19,8 +20,6 @@ std::string Sha256(absl::Span<const std::string_view> pieces) {
 
 std::string Sha256(std::string_view bytes) { return Sha256(absl::MakeConstSpan(&bytes, 1)); }
 
-std::string Sha256(absl::Span<const std::byte> bytes) {
-  return Sha256(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
-}
+std::string Sha256(absl::Span<const std::byte> bytes) { return Sha256(AsString(bytes)); }
 
 }  // namespace belay

@@ -47,11 +47,11 @@ class SlotTable final : public OutputAllocator {
   absl::Status AllocateMemory(SharedState* shared = nullptr);
 
   // With a reserved arena (MethodPlan::reserves_arena), Resize() charges the pages of the new sizes
-  // to the budget of Create(). Call this after all calls are prepared for the maximum sizes: tensors
-  // of dynamic sizes become empty, so that each write follows a Resize().
+  // to the budget of Create(). Call this after all calls are prepared for the maximum sizes:
+  // tensors of dynamic sizes become empty, so that each write follows a Resize().
   void EmptyDynamicTensors();
-  // Call before the instructions run. If the inputs have other sizes than in the last call, and more
-  // than half of the budget is used, returns the pages of earlier calls to the system.
+  // Call before the instructions run. If the inputs have other sizes than in the last call, and
+  // more than half of the budget is used, returns the pages of earlier calls to the system.
   //   kResourceExhausted  the budget
   absl::Status StartCall();
   // Resets all state to its initial content. Precondition: AllocateMemory() succeeded.

@@ -1,17 +1,25 @@
-// Output allocators for kernel tests.
+// Runs kernels on values of C++, with output allocators, for tests of results. Calls as strings:
+// runtime/kernels/call_testing.h.
 #ifndef BELAY_RUNTIME_KERNEL_TEST_OUTPUTS_H_
 #define BELAY_RUNTIME_KERNEL_TEST_OUTPUTS_H_
 
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "runtime/core/arena.h"
+#include "runtime/core/evalue.h"
 #include "runtime/core/sizes.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/core/testing.h"
 #include "runtime/kernel/kernel.h"
+#include "runtime/kernel/kernel_registry.h"
 
 namespace belay {
 
@@ -47,6 +55,30 @@ class FreshOutputs final : public OutputAllocator {
  private:
   std::deque<TestTensor> memory_;
 };
+
+// Runs the registry's kernel that accepts the call, with the scratch memory that it requests.
+//   kNotFound           no kernel accepts the call
+//   kResourceExhausted  more than 16 MiB of scratch memory
+inline absl::Status RunOperator(const KernelRegistry& kernels, std::string_view op,
+                                absl::Span<EValue* const> arguments,
+                                absl::Span<EValue* const> outputs, OutputAllocator& allocator) {
+  const KernelContext planned(arguments, outputs, &allocator, {});
+  const Kernel* kernel = kernels.Find(op, planned);
+  if (kernel == nullptr) return absl::NotFoundError(std::string(op));
+  const uint64_t bytes = kernel->ScratchBytes(planned);
+  if (bytes > (uint64_t{1} << 24)) return absl::ResourceExhaustedError("scratch");
+  absl::StatusOr<AlignedBuffer> scratch = AlignedBuffer::Create(bytes);
+  if (!scratch.ok()) return scratch.status();
+  KernelContext context(arguments, outputs, &allocator, scratch->span());
+  return kernel->Run(context);
+}
+inline absl::Status RunOperator(const KernelRegistry& kernels, std::string_view op,
+                                std::vector<EValue> arguments, absl::Span<EValue* const> outputs,
+                                OutputAllocator& allocator) {
+  std::vector<EValue*> slots;
+  for (EValue& argument : arguments) slots.push_back(&argument);
+  return RunOperator(kernels, op, absl::MakeConstSpan(slots), outputs, allocator);
+}
 
 }  // namespace belay
 

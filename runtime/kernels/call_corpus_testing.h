@@ -17,7 +17,6 @@ struct CorpusCall {
   TextCall call;
   std::string result;  // empty if calls.txt does not state it
   bool has_result = false;
-  std::vector<std::string> names;  // argument names
 };
 
 // Fixture with the calls and the kernels of both engines.

@@ -87,11 +87,12 @@ std::string ValueText(const EValue& value) {
 Strides LayoutStrides(const Sizes& sizes, char layout) {
   Strides strides = ContiguousStrides(sizes);
   if (layout == 'r') return Strides(sizes.size(), int64_t{0});
-  if (layout == 'g') {
+  if ((layout == 'l' || layout == 'k') && sizes.size() >= 3) {
+    strides = DenseStrides(sizes, ChannelsLastOrder(sizes.size()));
+  }
+  if (layout == 'g' || layout == 'k') {
     for (int64_t& stride : strides) stride *= 2;
   }
-  if (layout == 'l' && sizes.size() >= 3)
-    return DenseStrides(sizes, ChannelsLastOrder(sizes.size()));
   if (layout == 't') {
     DimOrder order = ContiguousOrder(sizes.size());
     std::reverse(order.begin(), order.end());
@@ -207,7 +208,9 @@ CallOutcome Run(const KernelRegistry* kernels, const Kernel* kernel, const TextC
   }
   outcome.kernel =
       absl::StrCat(std::string(KernelEngineName(kernel->engine)), " ", std::string(kernel->name));
-  outcome.scratch_bytes = kernel->ScratchBytes(plan);
+  if (!faults.scratch_if_accepted || kernel->Accepts(plan)) {
+    outcome.scratch_bytes = kernel->ScratchBytes(plan);
+  }
   if (faults.plan_only) return outcome;
   if (outcome.scratch_bytes > uint64_t{1} << 30 && !faults.no_scratch) {
     outcome.status = absl::UnavailableError("too much scratch memory for a test");
@@ -235,7 +238,9 @@ void AddSizes(const EValue& value, std::vector<Sizes>& sizes) {
 CallOutcome RunTwice(const KernelRegistry* kernels, const Kernel* kernel, const TextCall& call,
                      const CallFaults& faults) {
   if (faults.plan_only) return Run(kernels, kernel, call, faults, {});
-  const CallOutcome first = Run(kernels, kernel, call, {.threads = faults.threads}, {});
+  const CallOutcome first =
+      Run(kernels, kernel, call,
+          {.scratch_if_accepted = faults.scratch_if_accepted, .threads = faults.threads}, {});
   std::vector<Sizes> sizes;
   for (size_t i = 0; i < first.outputs.size(); ++i) {
     // Outputs of fixed sizes have no planned sizes.
@@ -253,11 +258,13 @@ std::vector<std::string> SplitOutsideOfBrackets(std::string_view text, char sepa
   std::vector<std::string> parts;
   int depth = 0;
   bool elements = false;  // inside "]=…", whose commas separate elements of a tensor
+  bool quoted = false;
   std::string part;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
+    if (c == '\'') quoted = !quoted;
     depth += c == '[' ? 1 : c == ']' ? -1 : 0;
-    if (depth == 0 && c == separator && !elements) {
+    if (depth == 0 && c == separator && !elements && !quoted) {
       parts.push_back(std::exchange(part, ""));
     } else if (c == ';' && elements && depth == 0) {
       elements = false;  // "[f32[2]=1,2;,none]": the elements end here
@@ -287,6 +294,28 @@ TextCall TextCall::Parse(std::string_view text) {
   return call;
 }
 
+TextCall TextCall::Parse(std::string_view text, const KernelRegistry& kernels) {
+  TextCall call = Parse(text);
+  const std::vector<const Kernel*> candidates = kernels.Candidates(call.op);
+  if (candidates.empty()) Fail("unknown operator", text);
+  const std::string signature(candidates[0]->signature);
+  call.names = absl::StrSplit(signature.substr(0, signature.find("->")), ' ', absl::SkipEmpty());
+  if (call.names.size() != call.arguments.size()) Fail("wrong number of arguments", text);
+  return call;
+}
+
+bool TextCall::Has(std::string_view name) const {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+const std::string& TextCall::operator[](std::string_view name) const {
+  if (!Has(name)) Fail("the call has no such argument", name);
+  return arguments[static_cast<size_t>(std::find(names.begin(), names.end(), name) -
+                                       names.begin())];
+}
+
+TextCall TextCall::With(std::string_view name, std::string_view value) const {
+  return With(static_cast<size_t>(&(*this)[name] - arguments.data()), value);
+}
 TextCall TextCall::With(size_t argument, std::string_view value) const {
   TextCall call = *this;
   call.arguments.at(argument) = std::string(value);
@@ -314,17 +343,22 @@ EValue ValueMemory::Tensor(DType dtype, const Sizes& sizes, char layout,
   if (layout == 'n') return view;
   if (!NumElements(sizes).has_value()) Fail("too many elements", FormatSizes(sizes));
   view.data = Bytes(SizeOf(view));
+  if (elements == "0") return view;
   const Sizes one(sizes.size(), 1);
-  std::vector<std::string> given;
-  if (!elements.empty()) given = absl::StrSplit(std::string(elements), ',');
+  std::vector<std::string> words;
+  if (!elements.empty()) words = absl::StrSplit(std::string(elements), ',');
   DispatchDType<kRealTypes | kComplexTypes | kUnsignedWideTypes | kFloat8Types>(
       dtype, [&](auto tag) {
+        using T = CppType<tag.value>;
+        std::vector<T> given;
+        for (const std::string& word : words) given.push_back(ElementFrom<tag.value>(word));
         size_t i = 0;
-        // Prints repeated elements once, since there may be very many.
+        // Writes repeated elements once, since there may be very many.
         for (StridedIterator<1> it(layout == 'r' && view.numel() > 0 ? one : sizes, {view.strides});
              !it.done(); it.Next(), ++i) {
-          view.as<CppType<tag.value>>()[it.offset(0)] =
-              ElementFrom<tag.value>(given.empty() ? absl::StrCat(i + 1) : given[i % given.size()]);
+          view.as<T>()[it.offset(0)] = given.empty()
+                                           ? ConvertElement<T>(static_cast<int64_t>(i + 1))
+                                           : T(given[i % given.size()]);
         }
       });
   return view;
@@ -389,15 +423,6 @@ CallOutcome RunCall(const KernelRegistry& kernels, const TextCall& call, const C
 }
 CallOutcome RunCall(const Kernel& kernel, const TextCall& call, const CallFaults& faults) {
   return RunTwice(nullptr, &kernel, call, faults);
-}
-
-std::vector<std::string> ArgumentNames(const KernelRegistry& kernels, std::string_view op) {
-  const std::vector<const Kernel*> candidates = kernels.Candidates(op);
-  if (candidates.empty()) Fail("unknown operator", op);
-  const std::string signature(candidates[0]->signature);
-  std::vector<std::string> names =
-      absl::StrSplit(signature.substr(0, signature.find("->")), ' ', absl::SkipEmpty());
-  return names;
 }
 
 std::vector<std::string> LinesOf(const std::string& path) {

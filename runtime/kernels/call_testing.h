@@ -7,7 +7,7 @@
 //   f32[2,3]             a tensor, by the short name of its dtype; its elements are 1, 2, 3, …
 //   f32[2,3]=1,nan,2+1j  its elements; repeated from the first if the tensor has more
 //   f32[2,3]:t           dimensions in reversed memory order; :l channels last, :g gaps between
-//                        elements, :r one element everywhere, :n without memory
+//                        elements, :k both, :r one element everywhere, :n without memory
 //   3 0.5 1+2j true none float32 'mean' <channels_last>
 //   [1,2] [f32[2],none]  a list; the element "null" is a missing slot; elements of its tensors end
 //                        with ";": [f32[2]=1,2;,none]
@@ -40,13 +40,21 @@ std::vector<std::string> SplitOutsideOfBrackets(std::string_view text, char sepa
 struct TextCall {
   // Ends the process if `text` is not a call.
   static TextCall Parse(std::string_view text);
+  // Also sets the names of arguments. Ends the process if the operator has no kernel or another
+  // number of arguments.
+  static TextCall Parse(std::string_view text, const KernelRegistry& kernels);
   // Returns a copy with one argument, or one output, replaced.
   TextCall With(size_t argument, std::string_view value) const;
+  TextCall With(std::string_view name, std::string_view value) const;
   TextCall WithOutput(size_t output, std::string_view value) const;
   std::string ToString() const;
 
+  bool Has(std::string_view name) const;
+  const std::string& operator[](std::string_view name) const;
+
   std::string op;
   std::vector<std::string> arguments, outputs;
+  std::vector<std::string> names;  // of the arguments, if parsed with a registry
 };
 
 // Parses values and owns their memory. Buffers end at a tensor's last element, so that ASan detects
@@ -73,8 +81,9 @@ class ValueMemory {
 struct CallFaults {
   int failing_resize = -1;  // index of the output resize that fails, from 0
   bool no_scratch = false;
-  bool constant_arguments = false;  // arguments are not writable
-  bool plan_only = false;           // only selects a kernel and computes its scratch size
+  bool scratch_if_accepted = false;  // no scratch memory if the kernel does not accept the call
+  bool constant_arguments = false;   // arguments are not writable
+  bool plan_only = false;            // only selects a kernel and computes its scratch size
   ThreadPool* threads = nullptr;
 };
 
@@ -100,9 +109,6 @@ CallOutcome RunCall(const KernelRegistry& kernels, const TextCall& call,
                     const CallFaults& faults = {});
 // Runs this kernel, even if it does not accept the call.
 CallOutcome RunCall(const Kernel& kernel, const TextCall& call, const CallFaults& faults = {});
-
-// Names of the operator's arguments.
-std::vector<std::string> ArgumentNames(const KernelRegistry& kernels, std::string_view op);
 
 // Lines of a text file that are neither empty nor comments (#).
 std::vector<std::string> LinesOf(const std::string& path);

@@ -58,9 +58,10 @@ TEST_F(CallCorpus, RejectsMissingArgumentsOrOutputs) {
         SCOPED_TRACE(absl::StrCat(std::string(kernel->name), ": ", row.call.ToString()));
         TextCall fewer = row.call;
         fewer.arguments.pop_back();
-        EXPECT_THAT(RunCall(*kernel, fewer).status,
-                    StatusIs(absl::StatusCode::kInvalidArgument,
-                             HasSubstr(absl::StrCat("expected ", row.names.size(), " arguments"))));
+        EXPECT_THAT(
+            RunCall(*kernel, fewer).status,
+            StatusIs(absl::StatusCode::kInvalidArgument,
+                     HasSubstr(absl::StrCat("expected ", row.call.names.size(), " arguments"))));
         TextCall none = row.call;
         none.outputs.push_back("f32");
         EXPECT_THAT(
@@ -220,19 +221,19 @@ TEST_F(CallCorpus, RejectsArgumentsOfOtherKinds) {
   for (const CorpusCall& row : *calls_) {
     for (const auto& [engine, kernels] :
          {std::pair{"reference", reference_}, {"standard", standard_}}) {
-      for (size_t i = 0; i < row.names.size(); ++i) {
-        if (IsIgnored(row.call.op, row.names[i])) continue;
+      for (size_t i = 0; i < row.call.names.size(); ++i) {
+        if (IsIgnored(row.call.op, row.call.names[i])) continue;
         // Only dtype arguments accept a dtype, and they accept no other strings.
         const bool dtype = DTypeFromName(row.call.arguments[i]).has_value() ||
-                           absl::StrContains(row.names[i], "dtype");
+                           absl::StrContains(row.call.names[i], "dtype");
         const TextCall call = row.call.With(i, dtype ? "'x'" : "float32");
         // _grouped_mm rejects every bias; symbolic scalars have no argument names.
         const absl::StatusCode code =
-            absl::StrContains(call.op, "_grouped_mm") && row.names[i] == "bias"
+            absl::StrContains(call.op, "_grouped_mm") && row.call.names[i] == "bias"
                 ? absl::StatusCode::kUnimplemented
                 : absl::StatusCode::kInvalidArgument;
         const std::string named =
-            absl::StrContains(call.op, "sym_ite") ? "expected a real number" : row.names[i];
+            absl::StrContains(call.op, "sym_ite") ? "expected a real number" : row.call.names[i];
         EXPECT_THAT(RunCall(*kernels, call).status, StatusIs(code, HasSubstr(named)))
             << engine << ": " << call.ToString();
       }
@@ -244,10 +245,10 @@ TEST_F(CallCorpus, RejectsListsWithOtherElements) {
   for (const CorpusCall& row : *calls_) {
     for (const auto& [engine, kernels] :
          {std::pair{"reference", reference_}, {"standard", standard_}}) {
-      for (size_t i = 0; i < row.names.size(); ++i) {
+      for (size_t i = 0; i < row.call.names.size(); ++i) {
         const std::string& argument = row.call.arguments[i];
         if (argument.front() != '[' || argument == "[]") continue;
-        if (IsIgnored(row.call.op, row.names[i])) continue;
+        if (IsIgnored(row.call.op, row.call.names[i])) continue;
         std::vector<std::string> elements =
             SplitOutsideOfBrackets(argument.substr(1, argument.size() - 2), ',');
         for (const char* other : {"float32", "null"}) {
@@ -288,7 +289,7 @@ void ExpectAgreement(const KernelRegistry& reference_kernels,
 
 TEST_F(CallCorpus, EnginesAgreeOnOneChangedArgument) {
   for (const CorpusCall& row : *calls_) {
-    for (size_t i = 0; i < row.names.size(); ++i) {
+    for (size_t i = 0; i < row.call.names.size(); ++i) {
       for (const std::string& value : ChangedArgument(row.call.arguments[i])) {
         ExpectAgreement(*reference_, *standard_, row.call.With(i, value));
       }
@@ -317,8 +318,8 @@ TEST_F(CallCorpus, EnginesAgreeOnOtherTensorDtypes) {
 // Changes two tensor arguments to other shapes.
 TEST_F(CallCorpus, EnginesAgreeOnTwoChangedTensors) {
   for (const CorpusCall& row : *calls_) {
-    for (size_t i = 0; i < row.names.size(); ++i) {
-      for (size_t k = i + 1; k < row.names.size(); ++k) {
+    for (size_t i = 0; i < row.call.names.size(); ++i) {
+      for (size_t k = i + 1; k < row.call.names.size(); ++k) {
         if (!IsTensor(row.call.arguments[i]) || !IsTensor(row.call.arguments[k])) continue;
         const std::vector<std::string> first = ChangedTensors(row.call.arguments[i]),
                                        second = ChangedTensors(row.call.arguments[k]);

@@ -89,7 +89,7 @@ class ChosenKernelTest : public CallCorpus {
 TEST_F(ChosenKernelTest, OtherScalars) {
   int chosen = 0;
   for (const CorpusCall& row : *calls_) {
-    for (size_t i = 0; i < row.names.size(); ++i) {
+    for (size_t i = 0; i < row.call.names.size(); ++i) {
       const std::string& argument = row.call.arguments[i];
       const std::string placeholder = Placeholder(argument);
       if (placeholder.empty()) continue;
@@ -111,7 +111,7 @@ TEST_F(ChosenKernelTest, UnsupportedScalars) {
   for (const CorpusCall& row : *calls_) {
     const Kernel* kernel = Chosen(row.call);
     if (kernel == nullptr) continue;
-    for (size_t i = 0; i < row.names.size(); ++i) {
+    for (size_t i = 0; i < row.call.names.size(); ++i) {
       for (const std::string& other : ChangedArgument(row.call.arguments[i])) {
         if (!IsOfTheSameKind(row.call.arguments[i], other) || IsTensor(other)) continue;
         const TextCall call = row.call.With(i, other);
@@ -132,11 +132,11 @@ TEST_F(ChosenKernelTest, OtherSizes) {
   for (const CorpusCall& row : *calls_) {
     const Kernel* kernel = Chosen(row.call);
     if (kernel == nullptr) continue;
-    for (size_t i = 0; i < row.names.size(); ++i) {
+    for (size_t i = 0; i < row.call.names.size(); ++i) {
       if (!IsTensor(row.call.arguments[i])) continue;
       const std::vector<std::string> first = OtherSizes(row.call.arguments[i]);
       for (const std::string& other : first) Expect(*kernel, row.call.With(i, other));
-      for (size_t k = i + 1; k < row.names.size(); ++k) {
+      for (size_t k = i + 1; k < row.call.names.size(); ++k) {
         if (!IsTensor(row.call.arguments[k])) continue;
         const std::vector<std::string> second = OtherSizes(row.call.arguments[k]);
         for (size_t n = 0; n < std::min(first.size(), second.size()); ++n) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "absl/types/span.h"
+#include "runtime/core/bytes.h"
 #include "runtime/core/sha256.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
@@ -22,7 +23,7 @@ absl::StatusOr<std::string_view> CheckedData(const Program& program, std::string
           absl::StrCat("the ", what, " in the program is damaged: its digest differs"));
     }
   }
-  return std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+  return AsString(*bytes);
 }
 
 }  // namespace

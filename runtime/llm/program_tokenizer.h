@@ -24,7 +24,8 @@ absl::StatusOr<Tokenizer> ReadTokenizer(const Program& program, const TokenizerL
 // --chat-template`).
 inline constexpr std::string_view kChatTemplateKey = "belay.chat_template_json";
 
-// Reads the chat template of a program file, as ReadTokenizer does. Errors of ChatTemplate::FromJson.
+// Reads the chat template of a program file, as ReadTokenizer does. Errors of
+// ChatTemplate::FromJson.
 absl::StatusOr<ChatTemplate> ReadChatTemplate(const Program& program,
                                               const ChatTemplateLimits& limits = {});
 

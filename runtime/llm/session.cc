@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/core/byte_reader.h"
+#include "runtime/core/bytes.h"
 #include "runtime/core/element.h"
 #include "runtime/core/evalue.h"
 #include "runtime/core/sha256.h"
@@ -314,9 +315,7 @@ absl::Status Session::Restore(std::string_view saved) {
   if (content.substr(kMagic.size(), kSha256Bytes) != model_->digest()) {
     return absl::InvalidArgumentError("the saved session is of another model");
   }
-  ByteReader reader(
-      absl::MakeConstSpan(reinterpret_cast<const std::byte*>(content.data()), content.size())
-          .subspan(kMagic.size() + kSha256Bytes));
+  ByteReader reader(AsBytes(content).subspan(kMagic.size() + kSha256Bytes));
   ABSL_ASSIGN_OR_RETURN(const SavedSizes sizes, reader.Take<SavedSizes>("sizes"));
   ABSL_ASSIGN_OR_RETURN(std::vector<int32_t> tokens,
                         reader.TakeList<int32_t>(sizes.tokens, "tokens"));
@@ -329,8 +328,7 @@ absl::Status Session::Restore(std::string_view saved) {
     return absl::InvalidArgumentError("the sizes in the saved session do not agree");
   }
   if (sizes.state != 0) {
-    ABSL_RETURN_IF_ERROR(state_->Restore(std::string_view(
-        reinterpret_cast<const char*>(reader.rest().data()), reader.rest().size())));
+    ABSL_RETURN_IF_ERROR(state_->Restore(AsString(reader.rest())));
   }
   must_reset_ = sizes.state == 0;
   tokens_ = std::move(tokens);

@@ -159,8 +159,8 @@ class TokenStream {
   static absl::StatusOr<TokenStream> Create(Session& session ABSL_ATTRIBUTE_LIFETIME_BOUND,
                                             GenerateOptions options);
 
-  // Adds the next token to the session, and returns it; `text` is valid until the next call. Returns
-  // nullopt at the end. A failed call changes nothing and may be repeated.
+  // Adds the next token to the session, and returns it; `text` is valid until the next call.
+  // Returns nullopt at the end. A failed call changes nothing and may be repeated.
   //   kInvalidArgument  logits without a finite value
   //   errors of Session::Append and of Tokenizer::Decode
   absl::StatusOr<std::optional<GeneratedToken>> Next();

@@ -11,6 +11,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/core/bytes.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/program/instruction_validator.h"
@@ -333,9 +334,7 @@ class MethodValidator {
         ABSL_RETURN_IF_ERROR(
             Read(specs.NextMessage(), MetadataPath(path, "compile_specs", k), spec));
         plan.compile_specs.push_back(
-            {.key = std::string(spec.key),
-             .value =
-                 std::string(reinterpret_cast<const char*>(spec.value.data()), spec.value.size())});
+            {.key = std::string(spec.key), .value = std::string(AsString(spec.value))});
       }
       plan_.delegates.push_back(std::move(plan));
     }

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/core/annotate.h"
+#include "runtime/core/bytes.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/sha256.h"
 #include "runtime/core/status_macros.h"
@@ -117,8 +118,7 @@ absl::Status Ed25519Verifier::VerifyFile(const std::string& path,
         MappedFile::Open(absl::StrCat(path, ".sig"));
     if (!sidecar.ok()) return Annotate(sidecar.status(), "the signature");
     opened = *std::move(sidecar);
-    content = std::string_view(reinterpret_cast<const char*>(opened->bytes().data()),
-                               opened->bytes().size());
+    content = AsString(opened->bytes());
   }
   if (content.size() != kSignatureFileBytes || !content.starts_with(kSignatureMagic)) {
     return absl::DataLossError(absl::StrCat("not a signature file: it has ", content.size(),

@@ -16,6 +16,7 @@
 #include "absl/base/attributes.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "runtime/core/bytes.h"
 #include "runtime/core/utf8.h"
 #include "runtime/program/metadata_path.h"
 
@@ -70,7 +71,7 @@ struct WireOneof {
     if constexpr (std::is_same_v<T, WireMessage>) {
       return message;
     } else if constexpr (std::is_same_v<T, std::string_view>) {
-      return {reinterpret_cast<const char*>(message.bytes.data()), message.bytes.size()};
+      return AsString(message.bytes);
     } else if constexpr (std::is_same_v<T, double>) {
       return std::bit_cast<double>(number);
     } else {
@@ -289,9 +290,7 @@ class WireReader {
     list.total_bytes += size_;  // at most the file size
   }
   static double Double(const uint8_t* value);
-  std::string_view text() const {
-    return std::string_view(reinterpret_cast<const char*>(value_), size_);
-  }
+  std::string_view text() const { return AsString(bytes()); }
   absl::Span<const std::byte> bytes() const {
     return absl::MakeConstSpan(reinterpret_cast<const std::byte*>(value_), size_);
   }

@@ -8,10 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "backends/runtime_backends.h"
@@ -23,6 +21,7 @@
 #include "runtime/llm/text_model.h"
 #include "tools/belay/bench_llm.h"
 #include "tools/belay/cpu_name.h"
+#include "tools/belay/integer_list.h"
 #include "tools/belay/printing.h"
 #include "tools/belay/program_file.h"
 #include "tools/belay/session.h"
@@ -40,23 +39,13 @@ struct LlmTest {
   }
 };
 
-absl::StatusOr<std::vector<int64_t>> ParseList(const std::string& option, const std::string& text) {
-  std::vector<int64_t> numbers;
-  for (const auto& part : absl::StrSplit(text, ',')) {
-    int64_t number;
-    if (!absl::SimpleAtoi(part, &number) || number < 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          option, ": expected integers >= 0 separated by commas, got '", OneLine(text), "'"));
-    }
-    numbers.push_back(number);
-  }
-  return numbers;
-}
-
 absl::StatusOr<std::vector<LlmTest>> TestsOf(const BenchOptions& options) {
-  ABSL_ASSIGN_OR_RETURN(const std::vector<int64_t> prompts, ParseList("--pp", options.pp));
-  ABSL_ASSIGN_OR_RETURN(const std::vector<int64_t> generated, ParseList("--tg", options.tg));
-  ABSL_ASSIGN_OR_RETURN(const std::vector<int64_t> depths, ParseList("--depth", options.depth));
+  ABSL_ASSIGN_OR_RETURN(const std::vector<int64_t> prompts,
+                        ParseIntegers("--pp", options.pp, int64_t{0}));
+  ABSL_ASSIGN_OR_RETURN(const std::vector<int64_t> generated,
+                        ParseIntegers("--tg", options.tg, int64_t{0}));
+  ABSL_ASSIGN_OR_RETURN(const std::vector<int64_t> depths,
+                        ParseIntegers("--depth", options.depth, int64_t{0}));
   std::vector<LlmTest> tests;
   for (const int64_t depth : depths) {
     for (const int64_t n : prompts) {

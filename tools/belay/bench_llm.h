@@ -8,8 +8,9 @@
 namespace belay::tools {
 
 // Prints tokens per second in the columns of llama-bench, or as JSON with its keys. ppN evaluates a
-// prompt of N random tokens, tgN generates N tokens one by one. "@ dM": after M tokens in the cache.
-// Rates are the mean and the sample standard deviation of `repetitions` runs, after one warm-up run.
+// prompt of N random tokens, tgN generates N tokens one by one. "@ dM": after M tokens in the
+// cache. Rates are the mean and the sample standard deviation of `repetitions` runs, after one
+// warm-up run.
 //   kInvalidArgument  malformed lists
 //   kOutOfRange       the context is too short
 //   errors of TextModel::Create and of Session

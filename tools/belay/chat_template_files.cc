@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_join.h"
 #include "runtime/core/annotate.h"
+#include "runtime/core/bytes.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/llm/chat/chat_template.h"
@@ -17,8 +18,7 @@ absl::StatusOr<std::string> ReadChatTemplateFiles(const std::vector<std::string>
   for (const std::string& path : paths) {
     ABSL_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file,
                           MappedFile::Open(path, {.access = FileAccess::kCopy}));
-    contents.emplace_back(reinterpret_cast<const char*>(file->bytes().data()),
-                          file->bytes().size());
+    contents.push_back(AsString(file->bytes()));
     files.push_back(std::move(file));
   }
   absl::StatusOr<std::string> json = llm::MergeChatTemplateFiles(contents);

@@ -14,12 +14,12 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "backends/runtime_backends.h"
 #include "nlohmann/json.hpp"
 #include "runtime/core/annotate.h"
+#include "runtime/core/bytes.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/thread_pool.h"
@@ -31,6 +31,7 @@
 #include "runtime/llm/text_model.h"
 #include "tools/belay/chat_template_files.h"
 #include "tools/belay/command.h"
+#include "tools/belay/integer_list.h"
 #include "tools/belay/printing.h"
 #include "tools/belay/program_file.h"
 #include "tools/belay/session.h"
@@ -40,20 +41,6 @@ namespace belay::tools {
 namespace {
 
 double SecondsSince(absl::Time start) { return absl::ToDoubleSeconds(absl::Now() - start); }
-
-// Parses "1,2,3".
-absl::StatusOr<std::vector<int32_t>> ParseTokens(const std::string& text) {
-  std::vector<int32_t> tokens;
-  for (const auto& part : absl::StrSplit(text, ',')) {
-    int32_t token;
-    if (!absl::SimpleAtoi(part, &token)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--tokens: expected integers separated by commas, got '", OneLine(text), "'"));
-    }
-    tokens.push_back(token);
-  }
-  return tokens;
-}
 
 absl::StatusOr<llm::Tokenizer> OpenTokenizer(const std::string& path, const Program& program) {
   if (path.empty()) return llm::ReadTokenizer(program);
@@ -185,10 +172,7 @@ absl::Status Chat(const GenerateTextOptions& options, const llm::Tokenizer& toke
   if (!options.messages.empty()) {
     ABSL_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file,
                           MappedFile::Open(options.messages, {.access = FileAccess::kCopy}));
-    return Annotate(reply(std::string_view(reinterpret_cast<const char*>(file->bytes().data()),
-                                           file->bytes().size()))
-                        .status(),
-                    options.messages);
+    return Annotate(reply(AsString(file->bytes())).status(), options.messages);
   }
   if (!IsUtf8(options.system)) return absl::InvalidArgumentError("--system: expected UTF-8");
   nlohmann::ordered_json messages = nlohmann::ordered_json::array();
@@ -242,7 +226,7 @@ absl::Status GenerateAll(const GenerateTextOptions& options) {
   if (is_chat) {
     ABSL_ASSIGN_OR_RETURN(chat, OpenChatTemplate(options.chat_template, program));
   } else if (!options.tokens.empty()) {
-    ABSL_ASSIGN_OR_RETURN(prompt, ParseTokens(options.tokens));
+    ABSL_ASSIGN_OR_RETURN(prompt, ParseIntegers<int32_t>("--tokens", options.tokens));
   } else {
     ABSL_ASSIGN_OR_RETURN(prompt, tokenizer->Encode(options.prompt));
   }

@@ -47,9 +47,9 @@ absl::StatusOr<std::unique_ptr<Lowering>> PrepareLowering(const LowerOptions& op
 absl::StatusOr<exir::MethodPrograms> ImportForLowering(const Lowering& lowering,
                                                        exir::PipelineReport& report);
 
-// Replaces the programs by quantized edge programs, if the options name a recipe. Returns the losses;
-// nullopt without a recipe. On error the programs may be edge programs. Errors of LowerToStage and
-// QuantizeMethods.
+// Replaces the programs by quantized edge programs, if the options name a recipe. Returns the
+// losses; nullopt without a recipe. On error the programs may be edge programs. Errors of
+// LowerToStage and QuantizeMethods.
 absl::StatusOr<std::optional<QuantizeReport>> QuantizeForLowering(const LowerOptions& options,
                                                                   Lowering& lowering,
                                                                   exir::MethodPrograms& programs,

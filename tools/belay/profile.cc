@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
 #include "runtime/core/annotate.h"
+#include "runtime/core/bytes.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/trace/event_log.h"
@@ -35,9 +36,7 @@ using nlohmann::json;
 
 absl::StatusOr<json> ReadJson(const std::string& path) {
   ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
-  const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()),
-                              file->bytes().size());
-  json parsed = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  json parsed = json::parse(AsString(file->bytes()), nullptr, /*allow_exceptions=*/false);
   if (parsed.is_discarded()) return absl::InvalidArgumentError(absl::StrCat(path, ": no JSON"));
   return parsed;
 }
@@ -87,8 +86,8 @@ absl::Status ProfileMethod(const ProfileOptions& options) {
     ABSL_RETURN_IF_ERROR(method.SetInput(i, inputs.values[i]));
   }
   CodeMap code(method);
-  ABSL_ASSIGN_OR_RETURN(json report, ProfileCalls(method, *log, options.runs, counters, code));
-  if (log->dropped() != 0) report["missing"].push_back("--max-events enlarges the log of events");
+  ABSL_ASSIGN_OR_RETURN(json report, ProfileCalls(method, *log, options.runs, counters, code,
+                                                  "; --max-events enlarges it"));
   if (!options.trace.empty()) {
     events.insert(events.end(), log->events().begin(), log->events().end());
     ABSL_RETURN_IF_ERROR(WriteTrace(options.trace, events, code));

@@ -1,7 +1,9 @@
 #include "tools/belay/profile_calls.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/core/status_macros.h"
@@ -11,21 +13,25 @@
 namespace belay::tools {
 
 absl::StatusOr<nlohmann::json> ProfileCalls(Method& method, EventLog& log, int runs,
-                                            HardwareCounters& counters, CodeMap& code) {
+                                            HardwareCounters& counters, CodeMap& code,
+                                            std::string_view remedy) {
   ABSL_RETURN_IF_ERROR(method.Execute());  // also sets the sizes
   Profile profile(code);
   uint64_t dropped = 0;
+  size_t held = 0;
   for (int run = 0; run < runs; ++run) {
     log.Clear();
     counters.Start();
     ABSL_RETURN_IF_ERROR(method.Execute());
     profile.AddRun(log.events(), counters.Stop());
+    if (log.dropped() == 0) continue;
     dropped = std::max(dropped, log.dropped());
+    held = log.events().size();
   }
   nlohmann::json report = ProfileJson(profile);
   if (dropped != 0) {
     report["missing"].push_back(absl::StrCat(
-        dropped, " events of a call were dropped: the log holds ", log.events().size()));
+        dropped, " events of a call were dropped: the log holds ", held, std::string(remedy)));
   }
   return report;
 }

@@ -32,8 +32,8 @@ class QuantizeTest : public TestInDirectory {
     return Capture(
         [&] { return Quantize({.input = input, .output = Path("q.bir"), .recipe = recipe}); });
   }
-  // Lowers the quantized program and compares the file with it. If inputs are quantized at run time,
-  // a sum that is rounded differently may move an element by one step.
+  // Lowers the quantized program and compares the file with it. If inputs are quantized at run
+  // time, a sum that is rounded differently may move an element by one step.
   void ExpectVerifies(double atol = 1e-5) const {
     const Outcome lowered = Capture([&] {
       return Lower({.input = Path("q.bir"), .output = Path("q.belay"), .min_delegated_flops = 1});

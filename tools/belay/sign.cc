@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/core/annotate.h"
+#include "runtime/core/bytes.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/program/header.h"
@@ -28,7 +29,7 @@ absl::StatusOr<std::string> ReadKey(const std::string& path) {
   if (file->bytes().size() > 1024) {
     return absl::InvalidArgumentError(absl::StrCat(path, " is too long for a key"));
   }
-  return std::string(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+  return std::string(AsString(file->bytes()));
 }
 
 // Creates a file with these permissions; never replaces an existing one.

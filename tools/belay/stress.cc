@@ -13,6 +13,7 @@
 #include "google/protobuf/stubs/common.h"
 #include "nlohmann/json.hpp"
 #include "runtime/core/annotate.h"
+#include "runtime/core/bytes.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
 #include "tools/belay/command.h"
@@ -35,7 +36,7 @@ std::string DirectoryOf(const std::string& path) {
 
 absl::StatusOr<int> StressFile(const StressOptions& options) {
   ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(options.file));
-  std::string valid(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+  std::string valid(AsString(file->bytes()));
   const bool is_program = IsProgramFile(file->bytes());
   ABSL_ASSIGN_OR_RETURN(
       const std::unique_ptr<StressTarget> target,

@@ -13,6 +13,7 @@
 #include "exir/ops/standard_ops.h"
 #include "exir/pipeline.h"
 #include "runtime/core/arena.h"
+#include "runtime/core/bytes.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/method.h"
 #include "runtime/io/npy_values.h"
@@ -22,10 +23,6 @@
 
 namespace belay::tools {
 namespace {
-
-absl::Span<const std::byte> Bytes(const std::string& text) {
-  return absl::MakeConstSpan(reinterpret_cast<const std::byte*>(text.data()), text.size());
-}
 
 class ProgramTarget final : public StressTarget {
  public:
@@ -110,7 +107,7 @@ class ArchiveTarget final : public StressTarget {
   StressOutcome Try(const std::string& bytes) const override {
     const auto copy = std::make_shared<const std::string>(bytes);
     absl::StatusOr<exir::ExportedProgram> program =
-        exir::ImportBytes(copy, Bytes(*copy), *ops_, options_);
+        exir::ImportBytes(copy, AsBytes(*copy), *ops_, options_);
     if (!program.ok()) return {"import", program.status()};
     return {"to_edge", exir::ToEdge(*std::move(program)).status()};
   }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "exir/serialize/file_layout.h"
 #include "runtime/core/annotate.h"
+#include "runtime/core/bytes.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/named_data_map.h"
 #include "runtime/core/sha256.h"
@@ -98,14 +99,11 @@ absl::StatusOr<exir::FilePieces> WithoutDebugInfo(const Program& program, const 
       absl::StatusOr<std::string> blob = StrippedBlob(bytes, data, depth + 1);
       if (!blob.ok()) return Annotate(blob.status(), absl::StrCat("segment ", i));
       blobs.push_back(std::make_unique<std::string>(*std::move(blob)));
-      bytes = absl::MakeConstSpan(reinterpret_cast<const std::byte*>(blobs.back()->data()),
-                                  blobs.back()->size());
+      bytes = AsBytes(*blobs.back());
       kept.set_size(bytes.size());
       kept.set_sha256(Sha256(bytes));
     }
-    segments.push_back({{std::string_view(reinterpret_cast<const char*>(bytes.data()),
-                                          segment.companion().empty() ? bytes.size() : 0)},
-                        bytes.size()});
+    segments.push_back({{segment.companion().empty() ? AsString(bytes) : ""}, bytes.size()});
   }
   for (schema::Constant& constant : *after.mutable_constants()) {
     constant.set_segment(moved[constant.segment()]);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/core/annotate.h"
+#include "runtime/core/bytes.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::tools {
@@ -11,9 +12,7 @@ namespace belay::tools {
 absl::StatusOr<TokenizerFile> ReadTokenizerFile(const std::string& path) {
   ABSL_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file,
                         MappedFile::Open(path, {.access = FileAccess::kCopy}));
-  const absl::Span<const std::byte> bytes = file->bytes();
-  absl::StatusOr<llm::Tokenizer> tokenizer = llm::Tokenizer::FromJson(
-      std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  absl::StatusOr<llm::Tokenizer> tokenizer = llm::Tokenizer::FromJson(AsString(file->bytes()));
   if (!tokenizer.ok()) return Annotate(tokenizer.status(), path);
   return TokenizerFile{std::move(file), *std::move(tokenizer)};
 }

@@ -6,22 +6,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/program/program.h"
+#include "runtime/schema/private_operators.h"
 #include "tools/profile/arena_use.h"
 #include "tools/profile/declined.h"
 #include "tools/profile/operations.h"
 
 namespace belay::tools {
 namespace {
-
-// Returns whether the operator is one of PyTorch or ExecuTorch. Backends' own operators have other
-// prefixes, such as "belay_cpu.".
-bool IsStandardOperator(std::string_view op) {
-  for (std::string_view library :
-       {"aten.", "dim_order_ops.", "quantized_decomposed.", "torchvision."}) {
-    if (op.starts_with(library)) return true;
-  }
-  return false;
-}
 
 // Returns nullptr if the program has no readable debug data of the method; debug data is
 // unverified.
@@ -113,7 +104,8 @@ void CodeMap::AddMethod(const Method& method, const std::string& path,
                   .scratch_bytes = info.scratch_bytes,
                   .arena_bytes = arena_use[i],
                   .operations = OperationsOf(info)};
-    site.is_generic = !site.backend.empty() && IsStandardOperator(site.op);
+    site.is_generic = !site.backend.empty() && !IsPrivateOperator(site.backend, site.op) &&
+                      std::holds_alternative<KernelCallPlan>(plan.instructions[i]);
     for (const Kernel* kernel : info.declined) {
       const auto& call = std::get<KernelCallPlan>(plan.instructions[i]);
       site.declined.push_back({std::string(kernel->name), WhyDeclined(*kernel, plan, call, info)});

@@ -59,7 +59,7 @@ absl::StatusOr<exir::PreprocessResult> Compile(exir::ExportedProgram program,
   exir::EmitOptions emit;
   emit.name_constant = name;
   ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image, exir::EmitProgram(methods, emit));
-  result.cost = CostOf(image.metadata);
+  result.cost = CostOf(image.metadata, kBackendId);
   ABSL_ASSIGN_OR_RETURN(const exir::SerializedProgram file, exir::SerializeProgram(image));
   result.processed = file.ToStorage();
   result.named_data = named_data.output();

@@ -6,11 +6,10 @@
 
 #include "absl/container/btree_map.h"
 #include "runtime/core/dtype.h"
+#include "runtime/schema/private_operators.h"
 
 namespace belay::cpu {
 namespace {
-
-constexpr std::string_view kOwnOperators = "belay_cpu.";
 
 // Bytes of a tensor, or of the tensors of a list; 0 for other values.
 double BytesOf(const schema::Method& method, uint32_t index) {
@@ -27,7 +26,7 @@ double BytesOf(const schema::Method& method, uint32_t index) {
 
 }  // namespace
 
-exir::DelegateCost CostOf(const schema::Program& program) {
+exir::DelegateCost CostOf(const schema::Program& program, std::string_view backend_id) {
   exir::DelegateCost cost;
   absl::btree_map<std::string_view, exir::DelegateCost::GenericKernel> by_operator;
   for (const schema::Method& method : program.methods()) {
@@ -37,7 +36,7 @@ exir::DelegateCost CostOf(const schema::Program& program) {
       ++cost.kernel_calls;
       const schema::KernelCall& call = instruction.kernel();
       const std::string_view op = method.operators(static_cast<int>(call.operator_()));
-      if (op.starts_with(kOwnOperators)) continue;
+      if (IsPrivateOperator(backend_id, op)) continue;
       exir::DelegateCost::GenericKernel& generic = by_operator[op];
       generic.op = op;
       ++generic.calls;

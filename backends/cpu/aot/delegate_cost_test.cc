@@ -39,7 +39,7 @@ TEST(CostOf, CountsCallsAndBytesOfGenericKernels) {
   call(2, {2}, AddTensor(method, {6, 3}));
   method.add_instructions()->mutable_jump();
 
-  const exir::DelegateCost cost = CostOf(program);
+  const exir::DelegateCost cost = CostOf(program, "cpu");
   EXPECT_EQ(cost.memory_bytes, 320u);
   EXPECT_EQ(cost.kernel_calls, 4u);
   ASSERT_EQ(cost.generic.size(), 2u);

@@ -1,15 +1,16 @@
 // Long calls stop when the budget is exhausted, and report it: a file may describe unbounded work.
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "backends/cpu/kernels/call_testing.h"
+#include "backends/cpu/kernels/valid_calls_testing.h"
 #include "gtest/gtest.h"
 #include "runtime/core/budget.h"
+#include "runtime/core/element.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/core/testing.h"
 #include "runtime/kernels/packed/packed_weights.h"
 #include "runtime/kernels/packed/quantized_weights.h"
 #include "runtime/kernels/packed/weight_only_gemm.h"
@@ -20,122 +21,116 @@
 namespace belay::cpu {
 namespace {
 
-constexpr DType kF32 = DType::kFloat32, kI8 = DType::kInt8, kI32 = DType::kInt32,
-                kU8 = DType::kUint8;
-constexpr int64_t kSize = 512;
+constexpr int kInitial = 77;  // elements of results
 
-TestCall Product(TestCall call, DType dtype) {
-  return call.With("input", T(dtype, {kSize, kSize}))
-      .With("out_features", Int(kSize))
-      .With("bias", EValue())
-      .WithResult(T(call.result().get_if<TensorView>()->dtype, {kSize, kSize}));
+// A tensor of zeros with the dtype of another one.
+std::string Like(std::string_view tensor, std::string_view sizes) {
+  return absl::StrCat(tensor.substr(0, tensor.find('[')), sizes, "=0");
+}
+std::string Packed(std::string_view tensor, int64_t size) {
+  return Like(tensor, absl::StrCat("[", size, "]"));
+}
+// Changes sizes, and clears optional arguments.
+TextCall Sized(TextCall call, std::string_view input, std::string_view result) {
+  call = call.With("input", Like(call["input"], input))
+             .WithOutput(0, absl::StrCat(call.outputs[0].substr(0, call.outputs[0].find('[')),
+                                         result, "=", kInitial));
+  for (const std::string_view name : {"bias", "other"}) {
+    if (call.Has(name)) call = call.With(name, "none");
+  }
+  return call;
+}
+
+TextCall Product(std::string_view op, int64_t weight) {
+  const TextCall call = Sized(ValidCall(op), "[512,512]", "[512,512]").With("out_features", "512");
+  return call.With("weight", Packed(call["weight"], weight));
 }
 // A 3x3 window on images with 16 channels.
-TestCall OverImages(TestCall call, DType weight, int64_t size) {
-  const DType dtype = call["input"].get_if<TensorView>()->dtype;
-  call = call.With("input", Images(dtype, {1, 16, kSize, 64})).With("stride", Ints({1, 1}));
-  if (call.Has("weight")) call = call.With("weight", T(weight, {size})).With("bias", EValue());
-  if (call.Has("other")) call = call.With("other", EValue());
-  for (std::string_view name : {"scales", "weight_sums"}) {
-    if (!call.Has(name)) continue;
-    call = call.With(name, T(call[name].get_if<TensorView>()->dtype, {16}));
+TextCall OverImages(TextCall call, int64_t weight) {
+  call = Sized(call, "[1,16,512,64]:l", "[1,16,512,64]:l").With("stride", "[1,1]");
+  if (call.Has("weight")) call = call.With("weight", Packed(call["weight"], weight));
+  for (const std::string_view name : {"scales", "weight_sums"}) {
+    if (call.Has(name)) call = call.With(name, Packed(call[name], 16));
   }
-  if (call.Has("out_channels")) call = call.With("out_channels", Int(16));
-  return call.WithResult(Images(call.result().get_if<TensorView>()->dtype, {1, 16, kSize, 64}));
+  return call.Has("out_channels") ? call.With("out_channels", "16") : call;
+}
+TextCall Grouped(std::string_view images, std::string_view channels, std::string_view weight) {
+  return Sized(ValidCall("convolution"), images, images)
+      .With("weight", weight)
+      .With("out_channels", channels)
+      .With("groups", "3")
+      .With("transposed", "false")
+      .With("kernel_size", "[3,3]")
+      .With("stride", "[1,1]");
 }
 
-std::vector<TestCall> LongCalls() {
-  const int64_t scales = *PackedScalesSize(kSize, kSize, 8);
+std::vector<TextCall> LongCalls() {
+  const int64_t scales = *PackedScalesSize(512, 512, 8);
+  const TextCall weight_only =
+      Product("weight_only_linear", *PackedWeightsSize(WeightFormat::kInt8, 512, 512));
+  const TextCall dynamic =
+      Product("dynamic_quantized_linear", *PackedWeightsSize(WeightFormat::kInt4, 512, 512) / 4);
   return {
-      Product(LinearCall(), kF32)
-          .With("other", EValue())
-          .With("weight", T(kF32, {*PackedMatrixSize(kSize, kSize)})),
-      Product(WeightOnlyLinearCall(), kF32)
-          .With("other", EValue())
-          .With("weight", T(kI8, {*PackedWeightsSize(WeightFormat::kInt8, kSize, kSize)}))
-          .With("scales", T(kF32, {scales}))
-          .With("zeros", EValue()),
-      Product(DynamicLinearCall(), kI8)
-          .With("other", EValue())
-          .With("weight", T(kI32, {*PackedWeightsSize(WeightFormat::kInt4, kSize, kSize) / 4}))
-          .With("scales", T(kF32, {scales}))
-          .With("weight_sums", T(kI32, {scales}))
-          .With("input_scales", T(kF32, {1}))
-          .With("input_zeros", T(kI32, {1})),
-      Product(QuantizedLinearCall(), kU8)
-          .With("weight", T(kI8, {*PackedQuantizedMatrixSize(1, kSize, kSize)}))
-          .With("scales", T(kF32, {kSize}))
-          .With("weight_sums", T(kI32, {kSize})),
-      OverImages(Conv2dCall(), kF32, *PackedMatrixSize(9 * 16, 16)),
-      Product(BFloat16LinearCall(), DType::kBFloat16)
-          .With("other", EValue())
-          .With("weight", T(DType::kBFloat16, {*PackedVnni2Size(kSize, kSize)})),
-      OverImages(BFloat16Conv2dCall(), DType::kBFloat16, *PackedVnni2Size(9 * 16, 16)),
-      ConvolutionCall()
-          .With("input", Images(kF32, {1, 96, kSize, 64}))
-          .With("weight", T(kF32, {9 * 32 * 3 * 32}))
-          .With("out_channels", Int(96))
-          .With("groups", Int(3))
-          .With("transposed", EValue(false))
-          .With("kernel_size", Ints({3, 3}))
-          .With("stride", Ints({1, 1}))
-          .With("bias", EValue())
-          .With("other", EValue())
-          .WithResult(Images(kF32, {1, 96, kSize, 64})),
-      ConvolutionCall()
-          .With("input", Images(kF32, {1, 12, kSize, 64}))
-          .With("weight", T(kF32, {9 * 4 * 16}))
-          .With("out_channels", Int(12))
-          .With("groups", Int(3))
-          .With("transposed", EValue(false))
-          .With("kernel_size", Ints({3, 3}))
-          .With("stride", Ints({1, 1}))
-          .With("bias", EValue())
-          .With("other", EValue())
-          .WithResult(Images(kF32, {1, 12, kSize, 64})),
-      OverImages(WinogradConv2dCall(), kF32, *PackedWinogradSize(16, 16)),
-      OverImages(DepthwiseConv2dCall(), kF32, *PackedDepthwiseSize(16, 9)),
-      OverImages(QuantizedConv2dCall(), kI8, *PackedQuantizedMatrixSize(9, 16, 16)),
-      OverImages(QuantizedDepthwiseConv2dCall(), kI8, *PackedQuantizedDepthwiseSize(16, 3, 3)),
-      OverImages(MaxPool2dCall(), kU8, 0),
-      OverImages(MaxPool2dCall().With("input", T(kF32, {1})).WithResult(T(kF32, {1})), kF32, 0),
-      Conv2dChainCall()
-          .With("input", Images(kF32, {1, 16, 2 * kSize, 64}))
-          .With("other", EValue())
-          .WithResult(Images(kF32, {1, 20, kSize, 32})),
-      RmsNormCall()
-          .With("input", T(kF32, {kSize, kSize, 8}))
-          .WithResult(T(kF32, {kSize, kSize, 8})),
-      RotaryEmbeddingCall()
-          .With("input", T(kF32, {kSize, kSize, 3, 8}))
-          .WithResult(T(kF32, {kSize, kSize, 3, 8})),
-      AttentionCall()
-          .With("query", T(kF32, {1, 4, kSize, 8}))
-          .With("key", T(kF32, {1, 2, kSize, 8}))
-          .With("value", T(kF32, {1, 2, kSize, 6}))
-          .With("mask", EValue())
-          .WithResult(T(kF32, {1, 4, kSize, 6})),
+      Product("linear", *PackedMatrixSize(512, 512)),
+      weight_only.With("scales", Packed("f32[]", scales)).With("zeros", "none"),
+      dynamic.With("scales", Packed("f32[]", scales))
+          .With("weight_sums", Packed("i32[]", scales))
+          .With("input_scales", "f32[1]=0")
+          .With("input_zeros", "i32[1]=0"),
+      Product("quantized_linear", *PackedQuantizedMatrixSize(1, 512, 512))
+          .With("scales", "f32[512]=0")
+          .With("weight_sums", "i32[512]=0"),
+      Product("bfloat16_linear", *PackedVnni2Size(512, 512)),
+      OverImages(ValidCall("conv2d"), *PackedMatrixSize(9 * 16, 16)),
+      OverImages(ValidCall("bfloat16_conv2d"), *PackedVnni2Size(9 * 16, 16)),
+      Grouped("[1,96,512,64]:l", "96", Packed("f32[]", 9 * 32 * 3 * 32)),
+      Grouped("[1,12,512,64]:l", "12", Packed("f32[]", 9 * 4 * 16)),
+      OverImages(ValidCall("winograd_conv2d"), *PackedWinogradSize(16, 16)),
+      OverImages(ValidCall("depthwise_conv2d"), *PackedDepthwiseSize(16, 9)),
+      OverImages(ValidCall("quantized_conv2d"), *PackedQuantizedMatrixSize(9, 16, 16)),
+      OverImages(ValidCall("quantized_depthwise_conv2d"), *PackedQuantizedDepthwiseSize(16, 3, 3)),
+      OverImages(ValidCall("max_pool2d"), 0),
+      OverImages(ValidCall("max_pool2d").With("input", "f32[1]").WithOutput(0, "f32[1]"), 0),
+      Sized(ValidCall("conv2d_chain"), "[1,16,1024,64]:l", "[1,20,512,32]:l"),
+      Sized(ValidCall("rms_norm"), "[512,512,8]", "[512,512,8]"),
+      Sized(ValidCall("rotary_embedding"), "[512,512,3,8]", "[512,512,3,8]"),
+      ValidCall("attention")
+          .With("query", "f32[1,4,512,8]=0")
+          .With("key", "f32[1,2,512,8]=0")
+          .With("value", "f32[1,2,512,6]=0")
+          .With("mask", "none")
+          .WithOutput(0, absl::StrCat("f32[1,4,512,6]=", kInitial)),
   };
 }
 
+// The element at the largest index.
+double LastElement(const EValue& value) {
+  const TensorView& tensor = *value.get_if<TensorView>();
+  double last = 0;
+  DispatchDType<kRealTypes>(tensor.dtype, [&](auto tag) {
+    using T = CppType<tag.value>;
+    last = ConvertElement<double>(tensor.as<const T>()[tensor.numel() - 1]);
+  });
+  return last;
+}
+
 TEST(LongCalls, StopWhenTheBudgetIsExhausted) {
-  for (const TestCall& call : LongCalls()) {
-    SCOPED_TRACE(absl::StrCat(call.op(), " ", call.result().KindName()));
-    const TensorView& result = *call.result().get_if<TensorView>();
-    const auto* last = result.as<const std::byte>() + result.nbytes() - 1;
-    std::memset(result.data, 0xff, result.nbytes());
+  for (const TextCall& call : LongCalls()) {
+    SCOPED_TRACE(call.ToString());
     const std::atomic<bool> cancel = true;
     Budget budget;
     budget.cancel = &cancel;
     {
       const Budget::Scope scope(&budget);
-      EXPECT_EQ(call.Run(), "");
+      const CallOutcome outcome = RunKernel(call);
+      ASSERT_OK(outcome.status);
+      EXPECT_EQ(LastElement(outcome.outputs[0]), kInitial);
     }
     EXPECT_TRUE(budget.cut_short());
-    EXPECT_EQ(*last, std::byte{0xff});
     // Without a limit they finish.
-    EXPECT_EQ(call.Run(), "");
-    EXPECT_NE(*last, std::byte{0xff});
+    const CallOutcome outcome = RunKernel(call);
+    ASSERT_OK(outcome.status);
+    EXPECT_NE(LastElement(outcome.outputs[0]), kInitial);
   }
 }
 

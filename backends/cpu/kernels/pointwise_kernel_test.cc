@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "backends/cpu/kernels/call_testing.h"
 #include "backends/cpu/kernels/comparison_testing.h"
 #include "backends/cpu/pointwise_calls.h"
 #include "gtest/gtest.h"
@@ -17,6 +16,15 @@ namespace belay::cpu {
 namespace {
 
 constexpr DType kF32 = DType::kFloat32;
+
+// A list of scalars, which lives as long as the process.
+EValue Doubles(const std::vector<double>& numbers) {
+  static auto& values = *new std::list<EValue>;
+  static auto& lists = *new std::list<std::vector<EValue*>>;
+  std::vector<EValue*>& list = lists.emplace_back();
+  for (const double number : numbers) list.push_back(&values.emplace_back(number));
+  return EValue(ListView{list});
+}
 
 class PointwiseKernelTest : public CpuKernelComparisonTest {
  protected:

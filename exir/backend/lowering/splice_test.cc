@@ -8,6 +8,7 @@
 #include "exir/backend/testing/recording_backend.h"
 #include "exir/backend/to_backend.h"
 #include "exir/ir/text.h"
+#include "exir/testing/program_text.h"
 #include "exir/testing/programs.h"
 #include "exir/testing/test_ops.h"
 #include "gmock/gmock.h"
@@ -457,16 +458,13 @@ TEST(SpliceTest, SecondRoundKeepsOrNestsDelegates) {
   })",
                                              TestOps());
   ASSERT_OK_AND_ASSIGN(const ExportedProgram once, Lower(program, {}));
-  std::string text = PrintProgram(once);
+  const std::string text = PrintProgram(once);
   // Next to the first delegate.
-  std::string beside = text;
-  beside.replace(beside.find("relu.default(%a)") + 16, 0, "  tag=\"t\"");
+  const std::string beside = Replaced(text, {{"relu.default(%a)", "relu.default(%a)  tag=\"t\""}});
   ASSERT_OK_AND_ASSIGN(const ExportedProgram twice, Lower(ParseOrDie(beside, TestOps()), {}));
   EXPECT_EQ(twice.lowered_modules.size(), 2);
   // Contains the first delegate.
-  std::string around = beside;
-  const std::string call = "handle=1";
-  around.replace(around.find(call), call.size(), "handle=1 tag=\"t\"");
+  const std::string around = Replaced(beside, {{"handle=1", "handle=1 tag=\"t\""}});
   ASSERT_OK_AND_ASSIGN(const ExportedProgram nested, Lower(ParseOrDie(around, TestOps()), {}));
   ASSERT_EQ(nested.lowered_modules.size(), 1);
   const ExportedProgram& outer = nested.lowered_modules[ModuleId(0)]->original;

@@ -4,15 +4,18 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/strings/substitute.h"
 #include "exir/backend/partitioners/tag_constants.h"
 #include "exir/backend/testing/expect_lowered.h"
 #include "exir/backend/testing/recording_backend.h"
+#include "exir/backend/testing/to_backend_fixture.h"
 #include "exir/backend/to_backend.h"
 #include "exir/ir/text.h"
 #include "exir/testing/programs.h"
 #include "exir/testing/test_ops.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/core/str_cat.h"
 #include "runtime/core/testing.h"
 
 namespace belay::exir {
@@ -20,6 +23,26 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+
+class SubgraphConstantsTest : public ToBackendTest {
+ protected:
+  void ExpectSubgraphsLowered(std::string_view text, std::string_view expected);
+
+  // The module of a delegate that owns the constant w: op(%x, w).
+  static std::string Module(int index, std::string_view w, std::string_view op) {
+    return absl::Substitute(R"(module#$0 backend "recorder" specs [] {
+      program edge {
+        constants { state "w": f32[2] }
+        graph(%$1: f32[2] parameter "w", %x: f32[2] user_input) {
+          %a: f32[2] = edge.aten.$2.Tensor(%x, %$1)
+          return (%a user_output)
+        }
+      }
+    }
+)",
+                            index, ToAbsl(w), ToAbsl(op));
+  }
+};
 
 // Tags the nodes of the text form, and the constants of all graphs.
 class SubgraphPartitioner final : public Partitioner {
@@ -37,18 +60,16 @@ class SubgraphPartitioner final : public Partitioner {
   std::vector<ValueId> no_copy;
 };
 
-void ExpectSubgraphsLowered(std::string_view text, std::string_view expected) {
+void SubgraphConstantsTest::ExpectSubgraphsLowered(std::string_view text,
+                                                   std::string_view expected) {
   const ExportedProgram program = ParseOrDie(text, TestOps());
-  const FunctionBackend recorder("recorder");
-  BackendSet backends;
-  ASSERT_OK(backends.Add(&recorder));
   const absl::StatusOr<ExportedProgram> lowered =
-      ToBackend(program, SubgraphPartitioner(), backends);
+      ToBackend(program, SubgraphPartitioner(), backends_);
   ASSERT_OK(lowered.status());
   EXPECT_EQ(PrintProgram(*lowered), PrintProgram(ParseOrDie(expected, TestOps())));
 }
 
-TEST(SubgraphConstantsTest, MoveIntoDelegatesOfLoops) {
+TEST_F(SubgraphConstantsTest, MoveIntoDelegatesOfLoops) {
   ExpectSubgraphsLowered(R"(program edge {
     constants { state "w": f32[2]  state "u": f32[2] }
     graph(%w: f32[2] parameter "w", %u: f32[2] parameter "u", %h: f32[2] user_input,
@@ -85,7 +106,7 @@ TEST(SubgraphConstantsTest, MoveIntoDelegatesOfLoops) {
     } })");
 }
 
-TEST(SubgraphConstantsTest, StayForUsersThatAreNotDelegated) {
+TEST_F(SubgraphConstantsTest, StayForUsersThatAreNotDelegated) {
   ExpectSubgraphsLowered(R"(program edge {
     constants { state "w": f32[2] }
     graph(%w: f32[2] parameter "w", %p: b8[] user_input, %x: f32[2] user_input) {
@@ -100,7 +121,7 @@ TEST(SubgraphConstantsTest, StayForUsersThatAreNotDelegated) {
       %a: f32[2] = edge.aten.add.Tensor(%x, %v)
       return (%a)
     } })",
-                         R"(program edge {
+                         absl::StrCat(R"(program edge {
     constants { state "w": f32[2] }
     graph(%w: f32[2] parameter "w", %p: b8[] user_input, %x: f32[2] user_input) {
       %y: f32[2] = higher_order.cond(%p, graph#1, graph#2, [%x, %w])
@@ -114,19 +135,12 @@ TEST(SubgraphConstantsTest, StayForUsersThatAreNotDelegated) {
       %a: f32[2] = edge.aten.add.Tensor(%x, %v)
       return (%a)
     }
-    module#0 backend "recorder" specs [] {
-      program edge {
-        constants { state "w": f32[2] }
-        graph(%v: f32[2] parameter "w", %x: f32[2] user_input) {
-          %a: f32[2] = edge.aten.mul.Tensor(%x, %v)
-          return (%a user_output)
-        }
-      }
-    } })");
+)",
+                                      Module(0, "v", "mul"), "}"));
 }
 
 // The condition of a loop does not use the weights of its body.
-TEST(SubgraphConstantsTest, LeaveSubgraphsThatDoNotUseThem) {
+TEST_F(SubgraphConstantsTest, LeaveSubgraphsThatDoNotUseThem) {
   ExpectSubgraphsLowered(R"(program edge {
     constants { state "w": f32[2] }
     graph(%w: f32[2] parameter "w", %x: f32[2] user_input) {
@@ -141,7 +155,7 @@ TEST(SubgraphConstantsTest, LeaveSubgraphsThatDoNotUseThem) {
       %a: f32[2] = edge.aten.mul.Tensor(%x, %v)  tag="t"
       return (%a)
     } })",
-                         R"(program edge {
+                         absl::StrCat(R"(program edge {
     graph(%x: f32[2] user_input) {
       %y: f32[2] = higher_order.while_loop(graph#1, graph#2, [%x], [])
       return (%y user_output)
@@ -154,18 +168,11 @@ TEST(SubgraphConstantsTest, LeaveSubgraphsThatDoNotUseThem) {
       %a: f32[2] = higher_order.executorch_call_delegate(module#0, %x)  handle=1 name="executorch_call_delegate"
       return (%a)
     }
-    module#0 backend "recorder" specs [] {
-      program edge {
-        constants { state "w": f32[2] }
-        graph(%v: f32[2] parameter "w", %x: f32[2] user_input) {
-          %a: f32[2] = edge.aten.mul.Tensor(%x, %v)
-          return (%a user_output)
-        }
-      }
-    } })");
+)",
+                                      Module(0, "v", "mul"), "}"));
 }
 
-TEST(SubgraphConstantsTest, MoveThroughNestedSubgraphs) {
+TEST_F(SubgraphConstantsTest, MoveThroughNestedSubgraphs) {
   ExpectSubgraphsLowered(R"(program edge {
     constants { state "w": f32[2] }
     graph(%w: f32[2] parameter "w", %p: b8[] user_input, %r: f32[3,2] user_input) {
@@ -184,7 +191,7 @@ TEST(SubgraphConstantsTest, MoveThroughNestedSubgraphs) {
       %a: f32[2] = edge.aten.add.Tensor(%x, %u)  tag="t"
       return (%a)
     } })",
-                         R"(program edge {
+                         absl::StrCat(R"(program edge {
     graph(%p: b8[] user_input, %r: f32[3,2] user_input) {
       %y: f32[3,2] = higher_order.map_impl(graph#1, [%r], [%p])
       return (%y user_output)
@@ -201,24 +208,8 @@ TEST(SubgraphConstantsTest, MoveThroughNestedSubgraphs) {
       %a: f32[2] = higher_order.executorch_call_delegate(module#1, %x)  handle=2 name="executorch_call_delegate"
       return (%a)
     }
-    module#0 backend "recorder" specs [] {
-      program edge {
-        constants { state "w": f32[2] }
-        graph(%u: f32[2] parameter "w", %x: f32[2] user_input) {
-          %a: f32[2] = edge.aten.mul.Tensor(%x, %u)
-          return (%a user_output)
-        }
-      }
-    }
-    module#1 backend "recorder" specs [] {
-      program edge {
-        constants { state "w": f32[2] }
-        graph(%u: f32[2] parameter "w", %x: f32[2] user_input) {
-          %a: f32[2] = edge.aten.add.Tensor(%x, %u)
-          return (%a user_output)
-        }
-      }
-    } })");
+)",
+                                      Module(0, "u", "mul"), Module(1, "u", "add"), "}"));
 }
 
 constexpr std::string_view kMap = R"(program edge {
@@ -232,32 +223,26 @@ constexpr std::string_view kMap = R"(program edge {
       return (%a)
     } })";
 
-TEST(SubgraphConstantsTest, RejectsTagsOnOtherInputs) {
+TEST_F(SubgraphConstantsTest, RejectsTagsOnOtherInputs) {
   const ExportedProgram program = ParseOrDie(kMap, TestOps());
-  const FunctionBackend recorder("recorder");
-  BackendSet backends;
-  ASSERT_OK(backends.Add(&recorder));
   for (const auto& [graph, value] : {std::pair(GraphId(1), program.graphs[GraphId(1)].inputs()[0]),
                                      std::pair(GraphId(7), ValueId(0))}) {
     SubgraphPartitioner partitioner;
     partitioner.more = {{value, "t", graph}};
-    EXPECT_THAT(ToBackend(program, partitioner, backends).status(),
+    EXPECT_THAT(ToBackend(program, partitioner, backends_).status(),
                 StatusIs(absl::StatusCode::kInvalidArgument,
                          HasSubstr("expected an input that is the same constant in every call")));
   }
 }
 
-TEST(SubgraphConstantsTest, ArePassedIfTheyMustNotBeCopied) {
+TEST_F(SubgraphConstantsTest, ArePassedIfTheyMustNotBeCopied) {
   const ExportedProgram program = ParseOrDie(kMap, TestOps());
-  const FunctionBackend recorder("recorder");
-  BackendSet backends;
-  ASSERT_OK(backends.Add(&recorder));
   SubgraphPartitioner partitioner;
   partitioner.no_copy = {program.top().inputs()[0]};
   std::vector<std::string> notes;
   ToBackendOptions options;
   options.notes = &notes;
-  const auto lowered = ToBackend(program, partitioner, backends, options);
+  const auto lowered = ToBackend(program, partitioner, backends_, options);
   ASSERT_OK(lowered.status());
   EXPECT_EQ(lowered->top().inputs().size(), 2u);
   EXPECT_THAT(notes,
@@ -265,7 +250,7 @@ TEST(SubgraphConstantsTest, ArePassedIfTheyMustNotBeCopied) {
                           "not delegated but passed as an argument"));
 }
 
-TEST(SubgraphConstantsTest, ArePassedIfAnotherMethodWritesToThem) {
+TEST_F(SubgraphConstantsTest, ArePassedIfAnotherMethodWritesToThem) {
   MethodPrograms methods;
   methods.emplace_back("forward", ParseOrDie(kMap, TestOps()));
   methods.emplace_back("update", ParseOrDie(R"(program edge {
@@ -275,14 +260,11 @@ TEST(SubgraphConstantsTest, ArePassedIfAnotherMethodWritesToThem) {
       return (%y buffer_mutation "w")
     } })",
                                             TestOps()));
-  const FunctionBackend recorder("recorder");
-  BackendSet backends;
-  ASSERT_OK(backends.Add(&recorder));
   const SubgraphPartitioner partitioner;
   std::vector<std::string> notes;
   ToBackendOptions options;
   options.notes = &notes;
-  const auto lowered = ToBackend(methods, {{"forward", &partitioner}}, backends, options);
+  const auto lowered = ToBackend(methods, {{"forward", &partitioner}}, backends_, options);
   ASSERT_OK(lowered.status());
   EXPECT_EQ((*lowered)[0].second.top().inputs().size(), 2u);
   EXPECT_THAT(notes, ElementsAre("%v of subgraph 'row' is tagged, but 'w' is written by another "

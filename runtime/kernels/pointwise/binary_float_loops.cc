@@ -19,8 +19,8 @@ using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 using M = hn::Mask<D>;
 
-// out[i] = the result of `vector`, which sets `usual` for the lanes that it computes, or of `exact` for
-// the other lanes.
+// out[i] = the result of `vector`, which sets `usual` for the lanes that it computes, or of `exact`
+// for the other lanes.
 template <class Vector>
 HWY_INLINE void Map(const void* const* operands, void* result, size_t n, const Vector& vector,
                     float (*exact)(float, float)) {
@@ -58,9 +58,9 @@ HWY_INLINE V VectorAtan2(D d, V y, V x, M& usual) {
   return hn::CopySign(angle, y);
 }
 
-// a - trunc(a / b) * b in double, for half of the lanes. Exact if |a / b| < 2^29: the product has at
-// most 29 + 24 bits. If |a| >= |b|, the exact quotient is a multiple of 2^-24 apart from the next
-// integer, so that it does not round up to it; if |a| < |b|, it is at most 1 - 2^-24.
+// a - trunc(a / b) * b in double, for half of the lanes. Exact if |a / b| < 2^29: the product has
+// at most 29 + 24 bits. If |a| >= |b|, the exact quotient is a multiple of 2^-24 apart from the
+// next integer, so that it does not round up to it; if |a| < |b|, it is at most 1 - 2^-24.
 template <class DD, class VD>
 HWY_INLINE VD TruncatedRemainder(DD, VD a, VD b) {
   return hn::NegMulAdd(hn::Trunc(hn::Div(a, b)), b, a);

@@ -91,8 +91,8 @@ void BroadcastRun::RunRows(int part, int64_t most, Block block, int64_t first, i
   // Rows of a block; a single row may be computed in part.
   const int64_t rows_at_once = row == 0 || length >= kShortRow ? 1 : kRunBufferLength / length;
   RowLayout layouts[kMaxOperands];
-  // In blocks of one row. `whole`: no operand is expanded into a buffer. `reused`: only operands with
-  // one element per row are, so that several blocks of the row use the same buffer.
+  // In blocks of one row. `whole`: no operand is expanded into a buffer. `reused`: only operands
+  // with one element per row are, so that several blocks of the row use the same buffer.
   bool whole = true, reused = true;
   for (int k = 0; k < count_; ++k) {
     layouts[k] = LayoutOf(k);

@@ -250,8 +250,8 @@ TEST(PointwiseTest, LargeTensorsAreDivided) {
   ASSERT_TRUE(comparison.Compare({"aten.lt.Tensor", {large, large}, {DType::kBool}}));
 }
 
-// Blocks of several short rows, and of one: a buffer with a scalar per row must not be taken for one
-// with a single scalar.
+// Blocks of several short rows, and of one: a buffer with a scalar per row must not be taken for
+// one with a single scalar.
 TEST(PointwiseTest, ScalarsOfShortRowsThatRepeat) {
   KernelComparison comparison;
   for (int64_t rows : {3, 4, 5}) {

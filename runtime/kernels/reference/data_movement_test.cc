@@ -40,15 +40,7 @@ class DataMovementKernelTest : public ::testing::Test {
                    const std::vector<EValue*>& outputs) {
     std::vector<EValue*> slots;
     for (EValue& argument : arguments) slots.push_back(&argument);
-    const KernelContext planned(slots, outputs, &allocator_, {});
-    const Kernel* kernel = registry_.Find(op, planned);
-    if (kernel == nullptr) return absl::NotFoundError(std::string(op));
-    const uint64_t bytes = kernel->ScratchBytes(planned);
-    if (bytes > (uint64_t{1} << 24)) return absl::ResourceExhaustedError("scratch");
-    absl::StatusOr<AlignedBuffer> scratch = AlignedBuffer::Create(bytes);
-    if (!scratch.ok()) return scratch.status();
-    KernelContext context(slots, outputs, &allocator_, scratch->span());
-    return kernel->Run(context);
+    return RunOperator(registry_, op, absl::MakeConstSpan(slots), outputs, allocator_);
   }
 
   // Returns the single output of the call.

@@ -2,10 +2,12 @@
 #include <cmath>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/core/status_macros.h"
 #include "runtime/core/testing.h"
 #include "runtime/kernel/kernel_registry.h"
 #include "runtime/kernel/test_outputs.h"
@@ -26,14 +28,8 @@ absl::StatusOr<std::vector<T>> Run(std::string_view op, std::vector<EValue> argu
   TensorView planned;
   planned.dtype = dtype;
   EValue output(planned);
-  std::vector<EValue*> slots;
-  for (EValue& argument : arguments) slots.push_back(&argument);
-  EValue* const outputs[] = {&output};
   FreshOutputs allocator;
-  alignas(64) std::byte scratch[256];
-  KernelContext context(slots, outputs, &allocator, scratch);
-  const absl::Status status = registry.Find(op, context)->Run(context);
-  if (!status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(RunOperator(registry, op, std::move(arguments), {&output}, allocator));
   return ToVector<T>(*output.get_if<TensorView>());
 }
 

@@ -5,6 +5,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/core/testing.h"
@@ -83,25 +84,16 @@ class MatrixAlgebraTest : public ::testing::Test {
 
   absl::Status Run(std::string_view op, std::vector<EValue> arguments,
                    const std::vector<DType>& dtypes, std::vector<EValue>& outputs) {
-    std::vector<EValue*> slots, results;
-    for (EValue& argument : arguments) slots.push_back(&argument);
+    std::vector<EValue*> results;
     outputs.clear();
     for (DType dtype : dtypes) outputs.emplace_back(TensorView::Contiguous(dtype, {0}, nullptr));
     for (EValue& output : outputs) results.push_back(&output);
-    KernelContext probe(slots, results, &allocator_, {});
-    const Kernel* kernel = registry_.Find(op, probe);
-    if (kernel == nullptr) return absl::NotFoundError(std::string(op));
-    scratch_.assign(kernel->ScratchBytes(probe) / sizeof(std::max_align_t) + 1, {});
-    KernelContext context(slots, results, &allocator_,
-                          absl::MakeSpan(reinterpret_cast<std::byte*>(scratch_.data()),
-                                         scratch_.size() * sizeof(std::max_align_t)));
-    return kernel->Run(context);
+    return RunOperator(registry_, op, std::move(arguments), results, allocator_);
   }
 
   KernelRegistry registry_;
   FreshOutputs allocator_;
   std::deque<TestTensor> tensors_;
-  std::vector<std::max_align_t> scratch_;
 };
 
 constexpr DType kF64 = DType::kFloat64;

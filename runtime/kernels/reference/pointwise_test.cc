@@ -9,6 +9,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/core/random.h"
@@ -33,15 +34,10 @@ class PointwiseKernelTest : public ::testing::Test {
   }
 
   absl::Status Run(std::string_view op, std::vector<EValue> arguments, EValue* output) {
-    std::vector<EValue*> slots;
-    for (EValue& argument : arguments) slots.push_back(&argument);
     EValue* const outputs[] = {output};
     FixedOutputs allocator;
-    KernelContext context(slots, output == nullptr ? absl::Span<EValue* const>() : outputs,
-                          &allocator, {});
-    const Kernel* kernel = registry_.Find(op, context);
-    if (kernel == nullptr) return absl::NotFoundError(std::string(op));
-    return kernel->Run(context);
+    return RunOperator(registry_, op, std::move(arguments),
+                       output == nullptr ? absl::Span<EValue* const>() : outputs, allocator);
   }
   absl::Status Run(std::string_view op, std::vector<EValue> arguments, const TestTensor& output) {
     EValue slot(output.view());

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/core/testing.h"
@@ -21,26 +22,21 @@ struct Row {
   std::vector<double> arguments, values;
 };
 
-// Applies the operator to scalars, as tensors of rank 0.
-double Apply(std::string_view op, std::vector<EValue> arguments) {
+absl::Status RunInto(std::string_view op, std::vector<EValue> arguments, const TestTensor& result) {
   static const KernelRegistry& registry = *[] {
     auto* all = new KernelRegistry;
     EXPECT_OK(AddReferenceKernels(*all));
     return all;
   }();
-  const TestTensor result = TestTensor::Of<double>({}, {0});
   EValue output(result.view());
-  std::vector<EValue*> slots;
-  for (EValue& argument : arguments) slots.push_back(&argument);
-  EValue* const outputs[] = {&output};
   FixedOutputs allocator;
-  KernelContext context(slots, outputs, &allocator, {});
-  const Kernel* kernel = registry.Find(op, context);
-  if (kernel == nullptr) {
-    ADD_FAILURE() << op << " has no kernel";
-    return 0;
-  }
-  EXPECT_OK(kernel->Run(context));
+  return RunOperator(registry, op, std::move(arguments), {&output}, allocator);
+}
+
+// Applies the operator to scalars, as tensors of rank 0.
+double Apply(std::string_view op, std::vector<EValue> arguments) {
+  const TestTensor result = TestTensor::Of<double>({}, {0});
+  EXPECT_OK(RunInto(op, std::move(arguments), result)) << op;
   return *result.view().as<double>();
 }
 double Of(std::string_view op, double x) {
@@ -178,34 +174,20 @@ TEST(SpecialFunctionsTest, Integers) {
       {"aten.gcd.default", INT64_MIN, INT64_MIN, INT64_MIN},
       {"aten.lcm.default", INT64_MAX, 2, 2},
   };
-  KernelRegistry registry;
-  ASSERT_OK(AddReferenceKernels(registry));
   for (const auto& row : rows) {
     const TestTensor a = TestTensor::Of<int64_t>({1}, {row.a}),
                      b = TestTensor::Of<int64_t>({1}, {row.b});
     const TestTensor out = TestTensor::Of<int64_t>({1}, {-1});
-    EValue first(a.view()), second(b.view()), result(out.view());
-    EValue* const slots[] = {&first, &second};
-    EValue* const outputs[] = {&result};
-    FixedOutputs allocator;
-    KernelContext context(slots, outputs, &allocator, {});
-    ASSERT_OK(registry.Find(row.op, context)->Run(context));
+    ASSERT_OK(RunInto(row.op, {EValue(a.view()), EValue(b.view())}, out));
     EXPECT_EQ(*out.view().as<int64_t>(), row.want) << row.op << " " << row.a << " " << row.b;
   }
 }
 
 template <class T>
 uint16_t BitsAfter(float from, float towards) {
-  KernelRegistry registry;
-  EXPECT_OK(AddReferenceKernels(registry));
   const TestTensor a = TestTensor::Of<T>({1}, {T(from)}), b = TestTensor::Of<T>({1}, {T(towards)}),
                    out = TestTensor::Of<T>({1}, {T(0.0f)});
-  EValue first(a.view()), second(b.view()), result(out.view());
-  EValue* const slots[] = {&first, &second};
-  EValue* const outputs[] = {&result};
-  FixedOutputs allocator;
-  KernelContext context(slots, outputs, &allocator, {});
-  EXPECT_OK(registry.Find("aten.nextafter.default", context)->Run(context));
+  EXPECT_OK(RunInto("aten.nextafter.default", {EValue(a.view()), EValue(b.view())}, out));
   return out.view().as<T>()->bits;
 }
 
@@ -225,15 +207,8 @@ TEST(SpecialFunctionsTest, HalfPrecisionHasItsOwnNeighbors) {
 }
 
 TEST(SpecialFunctionsTest, PolygammaRejectsNegativeOrders) {
-  KernelRegistry registry;
-  ASSERT_OK(AddReferenceKernels(registry));
   const TestTensor place = TestTensor::Of<double>({}, {1}), out = TestTensor::Of<double>({}, {0});
-  EValue order(int64_t{-1}), x(place.view()), result(out.view());
-  EValue* const slots[] = {&order, &x};
-  EValue* const outputs[] = {&result};
-  FixedOutputs allocator;
-  KernelContext context(slots, outputs, &allocator, {});
-  EXPECT_THAT(registry.Find("aten.polygamma.default", context)->Run(context),
+  EXPECT_THAT(RunInto("aten.polygamma.default", {EValue(int64_t{-1}), EValue(place.view())}, out),
               StatusIs(absl::StatusCode::kInvalidArgument));
 }
 

@@ -15,6 +15,7 @@
 #include "runtime/llm/chat/template_interpreter.h"
 #include "runtime/llm/chat/template_parser.h"
 #include "runtime/llm/chat/template_value.h"
+#include "runtime/llm/tokenizer/json_value.h"
 
 namespace belay::llm {
 namespace {
@@ -95,24 +96,11 @@ absl::Status CheckSize(std::string_view what, size_t size, uint64_t most) {
       absl::StrCat(what, ": expected at most ", most, " bytes, got ", size));
 }
 
-// The result is valid until `parser` is destroyed.
-absl::StatusOr<simdjson::dom::element> ParseWith(simdjson::dom::parser& parser,
-                                                 std::string_view what, std::string_view json) {
-  simdjson::dom::element root;
-  auto error = parser.allocate(std::max<size_t>(json.size(), 64), kMaxValueDepth);
-  if (error == simdjson::SUCCESS) {
-    error = parser.parse(simdjson::padded_string(json)).get(root);
-  }
-  if (error == simdjson::SUCCESS) return root;
-  return absl::InvalidArgumentError(
-      absl::StrCat(what, ": expected JSON: ", simdjson::error_message(error)));
-}
-
-absl::StatusOr<Value> ParseJson(std::string_view what, std::string_view json, uint64_t most,
-                                TemplateWork& work) {
-  ABSL_RETURN_IF_ERROR(CheckSize(what, json.size(), most));
+absl::StatusOr<Value> ParseValue(std::string_view what, std::string_view json, uint64_t most,
+                                 TemplateWork& work) {
   simdjson::dom::parser parser;
-  ABSL_ASSIGN_OR_RETURN(const simdjson::dom::element root, ParseWith(parser, what, json));
+  ABSL_ASSIGN_OR_RETURN(const simdjson::dom::element root,
+                        ParseJson(what, json, most, kMaxValueDepth, parser));
   const absl::StatusOr<Value> value = Convert(root, work);
   if (!value.ok()) return Annotate(value.status(), what);
   return value;
@@ -130,10 +118,10 @@ absl::StatusOr<Value> ParseConfig(std::string_view json, const ChatTemplateLimit
   constexpr std::string_view kFile = "tokenizer_config.json";
   ABSL_RETURN_IF_ERROR(CheckSize(kFile, json.size(), limits.json_bytes));
   const std::optional<std::string> adapted = WithoutPythonNumbers(json);
+  if (adapted.has_value()) json = *adapted;
   simdjson::dom::parser parser;
-  ABSL_ASSIGN_OR_RETURN(
-      const simdjson::dom::element root,
-      ParseWith(parser, kFile, adapted.has_value() ? std::string_view(*adapted) : json));
+  ABSL_ASSIGN_OR_RETURN(const simdjson::dom::element root,
+                        ParseJson(kFile, json, json.size(), kMaxValueDepth, parser));
   simdjson::dom::object object;
   if (root.get(object) != simdjson::SUCCESS) {
     return absl::InvalidArgumentError(absl::StrCat(kFile, ": expected an object"));
@@ -224,7 +212,7 @@ absl::StatusOr<std::string> ChatTemplate::Render(std::string_view messages,
     variables.emplace_back(name, Value::Text(token));
   }
   ABSL_ASSIGN_OR_RETURN(Value list,
-                        ParseJson("messages", messages, limits_.json_bytes, context.work));
+                        ParseValue("messages", messages, limits_.json_bytes, context.work));
   const TemplateSequence* sequence = list.sequence();
   if (sequence == nullptr ||
       !std::all_of(sequence->items.begin(), sequence->items.end(),
@@ -235,14 +223,14 @@ absl::StatusOr<std::string> ChatTemplate::Render(std::string_view messages,
   Value tools;
   if (!options.tools.empty()) {
     ABSL_ASSIGN_OR_RETURN(tools,
-                          ParseJson("tools", options.tools, limits_.json_bytes, context.work));
+                          ParseValue("tools", options.tools, limits_.json_bytes, context.work));
   }
   variables.emplace_back("tools", std::move(tools));
   variables.emplace_back("documents", Value());
   variables.emplace_back("add_generation_prompt", Value::Bool(options.add_generation_prompt));
   if (!options.variables.empty()) {
-    ABSL_ASSIGN_OR_RETURN(const Value object, ParseJson("variables", options.variables,
-                                                        limits_.json_bytes, context.work));
+    ABSL_ASSIGN_OR_RETURN(const Value object, ParseValue("variables", options.variables,
+                                                         limits_.json_bytes, context.work));
     if (object.mapping() == nullptr) {
       return absl::InvalidArgumentError(
           absl::StrCat("variables: expected an object, got ", object.type_name()));

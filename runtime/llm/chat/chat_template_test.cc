@@ -199,6 +199,17 @@ TEST(ChatTemplateTest, BoundsHostileTemplates) {
   }
 }
 
+TEST(ChatTemplateTest, RendersMappingsOfManyKeys) {
+  json many = json::object();
+  for (int i = 0; i < 20000; ++i) many[absl::StrCat("key", i)] = i;
+  EXPECT_EQ(*Render("{{ many | length }}", {{"many", many}}), "20000");
+}
+
+TEST(ChatTemplateTest, LaterKeysReplaceEqualOnes) {
+  EXPECT_EQ(*Render("{{ {'a': 1, 1: 2, 'b': 3, 'a': 4, 1.0: 5, true: 6, none: 7, none: 8} }}"),
+            "{'a': 4, 1: 6, 'b': 3, None: 8}");
+}
+
 TEST(ChatTemplateTest, ChecksItsLimits) {
   EXPECT_THAT(Render("{{ 'abcdef' }}", json::object(), {.output_bytes = 5}),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("at most 5 bytes")));

@@ -107,15 +107,16 @@ class Parser {
     node->name = std::move(name);
     return node;
   }
+  // Must be called before `child` becomes a child of `node`.
+  absl::Status UpdateDepth(TemplateNode& node, const TemplateNode& child) const {
+    node.depth = std::max(node.depth, child.depth + 1);
+    if (node.depth <= kMaxTemplateDepth) return absl::OkStatus();
+    return Error(absl::StrCat("expected a syntax tree of depth at most ", kMaxTemplateDepth),
+                 absl::StatusCode::kResourceExhausted);
+  }
   // Appends an operand, which may be null.
   absl::Status Add(TemplateNode& node, TemplateNodePtr operand) {
-    if (operand != nullptr) {
-      node.depth = std::max(node.depth, operand->depth + 1);
-      if (node.depth > kMaxTemplateDepth) {
-        return Error(absl::StrCat("expected a syntax tree of depth at most ", kMaxTemplateDepth),
-                     absl::StatusCode::kResourceExhausted);
-      }
-    }
+    if (operand != nullptr) ABSL_RETURN_IF_ERROR(UpdateDepth(node, *operand));
     node.nodes.push_back(std::move(operand));
     return absl::OkStatus();
   }
@@ -413,7 +414,7 @@ class Parser {
         Advance();
         Advance();
         ABSL_ASSIGN_OR_RETURN(TemplateNodePtr value, Expression());
-        node.depth = std::max(node.depth, value->depth + 1);
+        ABSL_RETURN_IF_ERROR(UpdateDepth(node, *value));
         node.named.emplace_back(std::move(name), std::move(value));
         continue;
       }

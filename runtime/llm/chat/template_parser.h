@@ -15,7 +15,8 @@ inline constexpr int kMaxTemplateNesting = 64, kMaxTemplateDepth = 200;
 // Maximum number of arguments of a call, and of parameters of a macro.
 inline constexpr size_t kMaxTemplateArguments = 255;
 
-// Parses a template, which is UTF-8, with Jinja's grammar. Linear time. Errors begin with "line N: ".
+// Parses a template, which is UTF-8, with Jinja's grammar. Linear time. Errors begin with
+// "line N: ".
 //   kInvalidArgument    errors of LexTemplate and of the grammar
 //   kUnimplemented      statements that are not supported, which are named
 //   kResourceExhausted  kMaxTemplateNesting, kMaxTemplateDepth, kMaxTemplateArguments

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "absl/container/flat_hash_map.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/llm/tokenizer/unicode_text.h"
@@ -232,13 +233,21 @@ absl::StatusOr<TemplateValue> TemplateValue::Dict(
     std::vector<std::pair<TemplateValue, TemplateValue>> entries, TemplateWork& work) {
   ABSL_RETURN_IF_ERROR(work.Charge(2 * kValueUnits * (entries.size() + 1)));
   TemplateMapping mapping;
+  absl::flat_hash_map<std::string_view, size_t> strings;  // positions of keys
   for (auto& [key, value] : entries) {
     if (key.text() == nullptr && !key.is_number() && !key.is_none()) {
       return absl::UnimplementedError(
           absl::StrCat("a key of type ", key.type_name(), " is not supported"));
     }
     mapping.depth = std::max(mapping.depth, value.depth() + 1);
-    ABSL_ASSIGN_OR_RETURN(const TemplateValue* before, Find(mapping, key, work));
+    const TemplateValue* before = nullptr;
+    if (const std::string* text = key.text()) {
+      ABSL_RETURN_IF_ERROR(work.Charge(kStepUnits + text->size()));
+      const auto [found, added] = strings.try_emplace(*text, mapping.entries.size());
+      if (!added) before = &mapping.entries[found->second].second;
+    } else {
+      ABSL_ASSIGN_OR_RETURN(before, Find(mapping, key, work));
+    }
     if (before != nullptr) {
       *const_cast<TemplateValue*>(before) = std::move(value);
     } else {

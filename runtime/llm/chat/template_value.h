@@ -86,7 +86,7 @@ class TemplateValue {
   // kResourceExhausted: deeper than kMaxValueDepth, or out of work.
   static absl::StatusOr<TemplateValue> List(std::vector<TemplateValue> items, TemplateWork& work,
                                             SequenceStyle style = SequenceStyle::kList);
-  // A later entry replaces one with an equal key.
+  // A later entry replaces one with an equal key. O(n) for keys that are strings.
   static absl::StatusOr<TemplateValue> Dict(
       std::vector<std::pair<TemplateValue, TemplateValue>> entries, TemplateWork& work);
   explicit TemplateValue(TemplateNamespace* value) : value_(value) {}

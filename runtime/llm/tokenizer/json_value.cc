@@ -7,6 +7,23 @@
 
 namespace belay::llm {
 
+absl::StatusOr<simdjson::dom::element> ParseJson(std::string_view name, std::string_view json,
+                                                 uint64_t max_bytes, size_t max_depth,
+                                                 simdjson::dom::parser& parser) {
+  if (json.size() > max_bytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(name, ": expected at most ", max_bytes, " bytes, got ", json.size()));
+  }
+  simdjson::dom::element root;
+  simdjson::error_code error = parser.allocate(json.size() + 64, max_depth);
+  if (error == simdjson::SUCCESS) error = parser.parse(json.data(), json.size()).get(root);
+  if (error == simdjson::SUCCESS) return root;
+  const bool memory = error == simdjson::MEMALLOC || error == simdjson::CAPACITY;
+  return absl::Status(
+      memory ? absl::StatusCode::kResourceExhausted : absl::StatusCode::kInvalidArgument,
+      absl::StrCat(name, ": expected JSON: ", simdjson::error_message(error)));
+}
+
 JsonValue JsonValue::operator[](std::string_view key) const {
   std::string path = path_.empty() ? std::string(key) : absl::StrCat(path_, ".", key);
   simdjson::dom::element field;

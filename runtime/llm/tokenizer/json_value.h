@@ -4,6 +4,7 @@
 
 #include <simdjson.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,6 +16,14 @@
 #include "absl/status/statusor.h"
 
 namespace belay::llm {
+
+// Parses a document into `parser`, which must outlive the result.
+//   kInvalidArgument    not JSON, or nested deeper than `max_depth`
+//   kResourceExhausted  more than `max_bytes`, or no memory
+// Messages begin with `name`.
+absl::StatusOr<simdjson::dom::element> ParseJson(std::string_view name, std::string_view json,
+                                                 uint64_t max_bytes, size_t max_depth,
+                                                 simdjson::dom::parser& parser);
 
 // A value of a document, or a missing one, and its path. The document must outlive it.
 class JsonValue {

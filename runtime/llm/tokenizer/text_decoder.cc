@@ -1,6 +1,8 @@
 #include "runtime/llm/tokenizer/text_decoder.h"
 
+#include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -34,14 +36,10 @@ absl::Status DecodeByteLevel(Tokens& tokens) {
 
 std::optional<char> ByteOf(std::string_view token) {
   if (token.size() != 6 || !token.starts_with("<0x") || token[5] != '>') return std::nullopt;
-  const auto digit = [](char c) -> int {
-    if (c >= '0' && c <= '9') return c - '0';
-    const char lower = static_cast<char>(c | 32);
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-  };
-  const int high = digit(token[3]), low = digit(token[4]);
-  if (high < 0 || low < 0) return std::nullopt;
-  return static_cast<char>(high * 16 + low);
+  uint8_t byte = 0;
+  const char* const end = &token[5];
+  if (std::from_chars(&token[3], end, byte, 16).ptr != end) return std::nullopt;
+  return static_cast<char>(byte);
 }
 
 // Replaces each run of byte tokens by its characters, or by a U+FFFD per byte if it is not UTF-8.

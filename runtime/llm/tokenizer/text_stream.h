@@ -12,8 +12,8 @@
 
 namespace belay::llm {
 
-// The concatenation of all results is the text of all tokens, if the text of a token only depends on
-// the token before it (true for all decoders of tokenizer.json). Special tokens have no text.
+// The concatenation of all results is the text of all tokens, if the text of a token only depends
+// on the token before it (true for all decoders of tokenizer.json). Special tokens have no text.
 class TextStream {
  public:
   // `tokenizer` must outlive the object.

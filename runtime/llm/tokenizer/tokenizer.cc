@@ -122,20 +122,10 @@ Tokenizer::~Tokenizer() = default;
 
 absl::StatusOr<Tokenizer> Tokenizer::FromJson(std::string_view json,
                                               const TokenizerLimits& limits) {
-  if (json.size() > limits.json_bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "tokenizer.json: expected at most ", limits.json_bytes, " bytes, got ", json.size()));
-  }
-  simdjson::dom::parser parser(static_cast<size_t>(limits.json_bytes));
-  simdjson::dom::element root;
-  simdjson::error_code error = parser.allocate(json.size() + 64, kMaxJsonDepth);
-  if (error == 0) error = parser.parse(json.data(), json.size()).get(root);
-  if (error != 0) {
-    const bool memory = error == simdjson::MEMALLOC || error == simdjson::CAPACITY;
-    return absl::Status(
-        memory ? absl::StatusCode::kResourceExhausted : absl::StatusCode::kInvalidArgument,
-        absl::StrCat("tokenizer.json: ", simdjson::error_message(error)));
-  }
+  simdjson::dom::parser parser;
+  ABSL_ASSIGN_OR_RETURN(
+      const simdjson::dom::element root,
+      ParseJson("tokenizer.json", json, limits.json_bytes, kMaxJsonDepth, parser));
   const JsonValue document(root, "");
   auto impl = std::make_unique<Impl>();
   impl->limits = limits;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -10,9 +11,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "backends/cpu/aot/passes/cpu_pass_testing.h"
 #include "exir/ir/text.h"
+#include "exir/testing/program_text.h"
 #include "exir/testing/programs.h"
 #include "exir/testing/rewrite_test.h"
 #include "gmock/gmock.h"
@@ -364,14 +365,9 @@ TEST(FuseAttention, DoesNotFuseOtherMatmuls) {
 }
 
 // Whether the program with a mask is fused after these replacements.
-bool IsFused(const std::vector<std::pair<std::string_view, std::string_view>>& changes,
+bool IsFused(std::initializer_list<std::pair<std::string_view, std::string_view>> changes,
              std::string_view scores = kMasked, std::string_view weights = kSafe) {
-  std::string text = Attention(scores, weights);
-  for (const auto& [from, to] : changes) {
-    EXPECT_NE(text.find(from), std::string::npos) << from;
-    text = absl::StrReplaceAll(text, {{absl::string_view(from.data(), from.size()),
-                                       absl::string_view(to.data(), to.size())}});
-  }
+  const std::string text = exir::Replaced(Attention(scores, weights), changes);
   return Fused(text).find("attention.default") != std::string::npos;
 }
 
@@ -432,7 +428,7 @@ TEST(FuseAttention, DoesNotFuseOtherPatterns) {
 
 // SimplifyQuantization moves the quantization of a linear layer's input to the matmul.
 TEST(FuseAttention, FusesQuantizedResults) {
-  const std::string text = absl::StrReplaceAll(
+  const std::string text = exir::Replaced(
       Attention(kMasked, kSafe),
       {{"%y: f32[2,4,5,7] = edge.aten.view_copy.default(%o, [2,4,5,7])",
         R"(%b: u8[8,5,7] = edge.quantized_decomposed.quantize_per_tensor.default(%o, 0.5, 3, 0, 255, dtype:u8)
@@ -581,12 +577,12 @@ TEST(FuseAttention, RequiresMasksAddedToScores) {
 // Heads without a batch.
 TEST(FuseAttention, FusesRankThree) {
   const auto program = [](std::string_view heads, std::string_view body) {
-    return absl::StrReplaceAll(absl::StrCat(R"(program edge {
+    return exir::Replaced(absl::StrCat(R"(program edge {
     ranges { s0: [1,9] }
     graph(%q: f32[HEADS,5,8] user_input, %k: f32[HEADS,6,8] user_input, %v: f32[HEADS,6,7] user_input) {
       )",
-                                            body, " return (%o user_output) } }"),
-                               {{"HEADS", absl::string_view(heads.data(), heads.size())}});
+                                       body, " return (%o user_output) } }"),
+                          {{"HEADS", heads}});
   };
   constexpr std::string_view kBody =
       R"(%kt: f32[HEADS,8,6] = edge.aten.permute_copy.default(%k, [0,2,1])

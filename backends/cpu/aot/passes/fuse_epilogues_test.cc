@@ -3,10 +3,10 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "backends/cpu/aot/passes/cpu_pass_testing.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"
+#include "exir/testing/program_text.h"
 #include "exir/testing/programs.h"
 #include "exir/testing/rewrite_test.h"
 #include "gmock/gmock.h"
@@ -351,9 +351,9 @@ class FuseBFloat16Epilogues : public testing::Test {
   static constexpr std::string_view kPlain = "none, 8, \"none\", \"add\", -inf, inf";
   static void ExpectFused(std::string_view nodes, std::string_view epilogue) {
     // Unused constants are erased.
-    std::string after = Program(Call(epilogue) + "return (%y user_output)");
-    after = absl::StrReplaceAll(
-        after, {{" state \"c\": bf16[8]", ""}, {" %c: bf16[8] parameter \"c\",", ""}});
+    const std::string after =
+        exir::Replaced(Program(Call(epilogue) + "return (%y user_output)"),
+                       {{" state \"c\": bf16[8]", ""}, {" %c: bf16[8] parameter \"c\",", ""}});
     FusedHandles handles;
     exir::ExpectRewrite(Program(Call(kPlain) + std::string(nodes)), FuseEpilogues(handles).run,
                         after, CpuPassTestOps());

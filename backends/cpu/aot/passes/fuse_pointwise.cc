@@ -309,7 +309,8 @@ class PointwiseFusion {
     return group;
   }
 
-  // f(g(x), h(y), …), elementwise with inner results used only here  ->  pointwise(program, x, y, …)
+  // f(g(x), h(y), …)  ->  pointwise(program, x, y, …)
+  // f, g and h are elementwise, and the inner results have no other users.
   bool Fuse(NodeId root) {
     const TensorMeta& result = graph_.MetaOf(graph_.ResultOf(root));
     if (result.dtype != DType::kFloat32) return false;

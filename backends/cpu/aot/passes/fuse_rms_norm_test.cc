@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/aot/passes/cpu_pass_testing.h"
 #include "exir/ir/graph_editor.h"
+#include "exir/testing/program_text.h"
 #include "exir/testing/programs.h"
 #include "exir/testing/rewrite_test.h"
 #include "gmock/gmock.h"
@@ -66,8 +67,7 @@ TEST(FuseRmsNorm, FusesWithoutWeight) {
     std::string before = Program(Behind(product + rest)), after = Program(norm + rest);
     if (rest.find("%w") == std::string::npos) {
       const std::string state = "state \"w\": f32[8]", input = "%w: f32[8] parameter \"w\", ";
-      after.replace(after.find(state), state.size(), "");
-      after.replace(after.find(input), input.size(), "");
+      after = exir::Replaced(after, {{state, ""}, {input, ""}});
     }
     FusedHandles handles;
     exir::ExpectRewrite(before, FuseRmsNorm(handles).run, after, CpuPassTestOps());

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "backends/cpu/aot/passes/cpu_pass_testing.h"
 #include "exir/ir/graph_editor.h"
+#include "exir/testing/program_text.h"
 #include "exir/testing/programs.h"
 #include "exir/testing/rewrite_test.h"
 #include "gmock/gmock.h"
@@ -51,7 +51,7 @@ const std::string& Sliced() {
       "%b: f32[1,4,3,4] = edge.aten.slice_copy.Tensor(%x, 3, 4, 9223372036854775807) ");
   return text;
 }
-constexpr absl::string_view kHalves =
+constexpr std::string_view kHalves =
     "%ac: f32[1,4,3,4] = edge.aten.mul.Tensor(%a, %c) "
     "%bs: f32[1,4,3,4] = edge.aten.mul.Tensor(%b, %s) "
     "%as: f32[1,4,3,4] = edge.aten.mul.Tensor(%s, %a) "
@@ -59,14 +59,14 @@ constexpr absl::string_view kHalves =
     "%d: f32[1,4,3,4] = edge.aten.sub.Tensor(%ac, %bs) "
     "%e: f32[1,4,3,4] = edge.aten.add.Tensor(%bc, %as) "
     "%o: f32[1,4,3,8] = edge.aten.cat.default([%d,%e], -1)";
-constexpr absl::string_view kWhole =
+constexpr std::string_view kWhole =
     "%n: f32[1,4,3,4] = edge.aten.neg.default(%b) "
     "%t: f32[1,4,3,8] = edge.aten.cat.default([%n,%a], 3) "
     "%xc: f32[1,4,3,8] = edge.aten.mul.Tensor(%x, %C) "
     "%ts: f32[1,4,3,8] = edge.aten.mul.Tensor(%t, %S) "
     "%o: f32[1,4,3,8] = edge.aten.add.Tensor(%xc, %ts)";
-std::string With(absl::string_view text, absl::string_view from, absl::string_view to) {
-  return absl::StrReplaceAll(text, {{from, to}});
+std::string With(std::string_view text, std::string_view from, std::string_view to) {
+  return exir::Replaced(text, {{from, to}});
 }
 
 TEST(FuseRotaryEmbedding, FusesHalves) {
@@ -83,7 +83,7 @@ TEST(FuseRotaryEmbedding, FusesWholeRows) {
 }
 
 TEST(FuseRotaryEmbedding, KeepsHandlesOfFusedNodes) {
-  for (const absl::string_view rest : {kHalves, kWhole}) {
+  for (const std::string_view rest : {kHalves, kWhole}) {
     FusedHandles handles;
     exir::ExportedProgram program =
         exir::ParseOrDie(Program(Split() + std::string(rest)), CpuPassTestOps());
@@ -113,7 +113,7 @@ TEST(FuseRotaryEmbedding, DoesNotFuseOtherDTypesAndScalars) {
 // Unverified programs may contain anything.
 TEST(FuseRotaryEmbedding, DoesNotFuseNonTensors) {
   FusedHandles handles;
-  for (absl::string_view pieces : {"[%d,3]", "[3,%e]"}) {
+  for (std::string_view pieces : {"[%d,3]", "[3,%e]"}) {
     ExpectLeftAsItIs(Program(Split() + With(kHalves, "[%d,%e]", pieces)),
                      FuseRotaryEmbedding(handles).run);
   }

@@ -3,10 +3,10 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "backends/cpu/aot/passes/cpu_pass_testing.h"
 #include "backends/cpu/aot/passes/lower_conv2d.h"
 #include "backends/cpu/aot/passes/lower_linear.h"
+#include "exir/testing/program_text.h"
 #include "exir/testing/programs.h"
 #include "exir/testing/rewrite_test.h"
 #include "gtest/gtest.h"
@@ -14,22 +14,9 @@
 namespace belay::cpu {
 namespace {
 
-std::string WithOps(const std::string& text) {
-  return absl::StrReplaceAll(
-      text, {{" D(", " edge.quantized_decomposed.dequantize_per_tensor.default("},
-             {" C(", " edge.quantized_decomposed.dequantize_per_channel.default("},
-             {" R(", " edge.quantized_decomposed.dequantize_per_token.default("},
-             {" G(", " edge.quantized_decomposed.dequantize_per_channel_group.default("},
-             {" To(", " edge.dim_order_ops._to_dim_order_copy.default("},
-             {" V(", " edge.aten.view_copy.default("},
-             {" P(", " edge.aten.permute_copy.default("},
-             {" Conv(", " edge.aten.convolution.default("},
-             {" Pad(", " edge.aten.constant_pad_nd.default("}});
-}
-
 void ExpectProductLeft(std::string_view body, const Numbers& numbers = {}) {
   FusedHandles handles;
-  ExpectLeftAsItIs(WithOps(absl::StrCat(R"(program edge {
+  ExpectLeftAsItIs(exir::WithOperators(absl::StrCat(R"(program edge {
     ranges { s0: [1,9] }
     constants { constant "w": f32[4,8] constant "w1": f32[4] constant "w4": f32[1,1,4,8]
                 constant "w64": f64[4,8] constant "wh": f16[4,8] constant "none": f32[0,8]
@@ -52,7 +39,7 @@ void ExpectProductLeft(std::string_view body, const Numbers& numbers = {}) {
           %qz: i64[2,1] user_input, %q3: i8[1,2,4] user_input, %q3s: f32[1,2,1] user_input,
           %q3z: i64[1,2,1] user_input, %qb: i8[2,65544] user_input, %q8: i8[4,2] user_input) {
       )",
-                                        body, " return (%y user_output) } }")),
+                                                    body, " return (%y user_output) } }")),
                    LowerLinear(handles).run, numbers);
 }
 
@@ -128,7 +115,7 @@ TEST(UnloweredMatmuls, WithDynamicQuantization) {
 // Sums of more than kMaxTerms terms would overflow, so floats are multiplied.
 TEST(UnloweredMatmuls, WithGroupsThatAreTooLong) {
   FusedHandles handles;
-  const std::string head = WithOps(R"(program edge {
+  const std::string head = exir::WithOperators(R"(program edge {
     constants { constant "w": i8[8,65544] constant "s": f32[8] }
     graph(%w: i8[8,65544] tensor_constant "w", %s: f32[8] tensor_constant "s",
           %q: i8[2,65544] user_input, %qs: f32[2,1] user_input, %qz: i64[2,1] user_input) {
@@ -143,7 +130,7 @@ TEST(UnloweredMatmuls, WithGroupsThatAreTooLong) {
         Fill(program, {});
         return LowerLinear(handles).run(program);
       },
-      WithOps(R"(program edge {
+      exir::WithOperators(R"(program edge {
     constants { constant "w_packed_int8_0": i8[2097408] constant "w_scales0": f32[32] }
     graph(%w_packed_int8_0: i8[2097408] tensor_constant "w_packed_int8_0",
           %w_scales0: f32[32] tensor_constant "w_scales0",
@@ -155,7 +142,7 @@ TEST(UnloweredMatmuls, WithGroupsThatAreTooLong) {
 }
 
 void ExpectConvolutionLeft(std::string_view body) {
-  ExpectLeftAsItIs(WithOps(absl::StrCat(R"(program edge {
+  ExpectLeftAsItIs(exir::WithOperators(absl::StrCat(R"(program edge {
     ranges { s0: [1,9] }
     constants { constant "w": f32[8,3,3,3] constant "w3": f32[8,3,3] constant "w64": f64[8,3,3,3]
                 constant "none": f32[8,3,0,3] constant "wide": f32[1,1,1,16777217]
@@ -176,7 +163,7 @@ void ExpectConvolutionLeft(std::string_view body) {
           %ql: u8[1,1,300,300] user_input, %qd: u8[1,65537,1,1] user_input,
           %p: b8[] user_input) {
       )",
-                                        body, " return (%y user_output) } }")),
+                                                    body, " return (%y user_output) } }")),
                    LowerConv2d().run);
 }
 
@@ -237,16 +224,17 @@ TEST(UnloweredConvolutions, WithUnsupportedQuantization) {
 // Nonzero, non-spatial or negative pads stay; only the convolution is lowered.
 TEST(UnloweredConvolutions, KeepOtherPads) {
   const auto pads = [](std::string_view pad, std::string_view type = "f32[1,3,11,11]") {
-    exir::ExportedProgram program = exir::ParseOrDie(WithOps(absl::StrCat(R"(program edge {
+    exir::ExportedProgram program =
+        exir::ParseOrDie(exir::WithOperators(absl::StrCat(R"(program edge {
     ranges { s0: [1,9] }
     constants { constant "w": f32[8,3,3,3] }
     graph(%w: f32[8,3,3,3] tensor_constant "w", %x: f32[1,3,9,9] user_input,
           %n: symint(s0) user_input) {
       %p: )",
-                                                                          type, " = Pad(", pad, R"()
+                                                          type, " = Pad(", pad, R"()
       %y: f32[1,8,9,9] = Conv(%p, %w, none, [1], [0], [1], false, [0], 1)
       return (%y user_output) } })")),
-                                                     CpuPassTestOps());
+                         CpuPassTestOps());
     EXPECT_TRUE(LowerConv2d().run(program).ok());
     const exir::Graph& graph = program.top();
     return graph.value(*graph.node(exir::FindNode(graph, "y")).value_argument("input")).name;
@@ -266,8 +254,9 @@ TEST(UnloweredConvolutions, KeepOtherPads) {
 // %w [4,8], followed by `body`.
 int NodesLeft(std::string_view body, std::string_view rows = "%v: f32[6,4] = V(%x, [6,4])",
               std::string_view weight = "%w", const Numbers& numbers = {}) {
-  exir::ExportedProgram program = exir::ParseOrDie(
-      WithOps(absl::StrCat(R"(program edge {
+  exir::ExportedProgram program =
+      exir::ParseOrDie(exir::WithOperators(absl::StrCat(
+                           R"(program edge {
     ranges { s0: [1,9] }
     constants { constant "w": f32[4,8] constant "i": i8[4,8] constant "s": f32[8]
                 constant "s64": f64[8] constant "s0d": f32[] constant "half": f32[4]
@@ -281,7 +270,7 @@ int NodesLeft(std::string_view body, std::string_view rows = "%v: f32[6,4] = V(%
       )",
                            rows, " %c: f32[4,8] = To(%i) %y: f32[6,8] = edge.aten.mm.default(%v, ",
                            weight, ") ", body, " } }")),
-      CpuPassTestOps());
+                       CpuPassTestOps());
   Fill(program, numbers);
   FusedHandles handles;
   EXPECT_TRUE(LowerLinear(handles).run(program).ok());
@@ -321,11 +310,11 @@ TEST(ReshapedMatmuls, AbsorbReshapesThatAreUndone) {
 TEST(ReshapedMatmuls, KeepReshapesOfEmptyTensors) {
   const auto left = [](std::string_view from, std::string_view to) {
     exir::ExportedProgram program = exir::ParseOrDie(
-        WithOps(absl::StrCat("program edge { constants { constant \"w\": f32[4,8] } "
-                             "graph(%w: f32[4,8] tensor_constant \"w\", %x: f32",
-                             from, " user_input) { %v: f32[0,4] = V(%x, [0,4]) ",
-                             "%y: f32[0,8] = edge.aten.mm.default(%v, %w) %r: f32", to, " = V(%y, ",
-                             to, ") return (%r user_output) } }")),
+        exir::WithOperators(absl::StrCat("program edge { constants { constant \"w\": f32[4,8] } "
+                                         "graph(%w: f32[4,8] tensor_constant \"w\", %x: f32",
+                                         from, " user_input) { %v: f32[0,4] = V(%x, [0,4]) ",
+                                         "%y: f32[0,8] = edge.aten.mm.default(%v, %w) %r: f32", to,
+                                         " = V(%y, ", to, ") return (%r user_output) } }")),
         CpuPassTestOps());
     FusedHandles handles;
     EXPECT_TRUE(LowerLinear(handles).run(program).ok());

@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "absl/strings/str_replace.h"
 #include "backends/cpu/aot/passes/cpu_pass_testing.h"
 #include "backends/cpu/aot/passes/fuse_epilogues.h"
 #include "backends/cpu/aot/passes/lower_conv2d.h"
@@ -15,6 +14,7 @@
 #include "backends/cpu/aot/passes/narrow_products.h"
 #include "backends/cpu/aot/passes/widen_products.h"
 #include "exir/pass/pass.h"
+#include "exir/testing/program_text.h"
 #include "exir/testing/programs.h"
 #include "gtest/gtest.h"
 #include "runtime/core/budget.h"
@@ -52,16 +52,6 @@ size_t ThingsThatAreCounted(std::string_view text, const exir::Pass& pass) {
   return lacked.size();
 }
 
-std::string WithOps(const std::string& text) {
-  return absl::StrReplaceAll(
-      text, {{" D(", " edge.quantized_decomposed.dequantize_per_tensor.default("},
-             {" C(", " edge.quantized_decomposed.dequantize_per_channel.default("},
-             {" G(", " edge.quantized_decomposed.dequantize_per_channel_group.default("},
-             {" R(", " edge.quantized_decomposed.dequantize_per_token.default("},
-             {" P(", " edge.aten.permute_copy.default("},
-             {" Conv(", " edge.aten.convolution.default("}});
-}
-
 TEST(PackedConstants, ChargesMatmulWeights) {
   FusedHandles handles;
   const exir::Pass pass = LowerLinear(handles);
@@ -72,7 +62,7 @@ TEST(PackedConstants, ChargesMatmulWeights) {
                                  pass),
             1u);
   // The weight, scales, column sums, and the bias.
-  EXPECT_EQ(ThingsThatAreCounted(WithOps(R"(program edge {
+  EXPECT_EQ(ThingsThatAreCounted(exir::WithOperators(R"(program edge {
     constants { constant "w": i8[4,8] constant "b": i32[8] }
     graph(%w: i8[4,8] tensor_constant "w", %b: i32[8] tensor_constant "b", %x: u8[2,4] user_input) {
       %d: f32[2,4] = D(%x, 0.5, 3, 0, 255, dtype:u8)
@@ -82,7 +72,7 @@ TEST(PackedConstants, ChargesMatmulWeights) {
                                  pass),
             5u);
   // The weight, the scales, the zero points.
-  EXPECT_EQ(ThingsThatAreCounted(WithOps(R"(program edge {
+  EXPECT_EQ(ThingsThatAreCounted(exir::WithOperators(R"(program edge {
     constants { constant "w": i8[8,32] constant "s": f32[8,4] constant "z": f32[8,4] }
     graph(%w: i8[8,32] tensor_constant "w", %s: f32[8,4] tensor_constant "s",
           %z: f32[8,4] tensor_constant "z", %x: f32[2,32] user_input) {
@@ -92,7 +82,7 @@ TEST(PackedConstants, ChargesMatmulWeights) {
                                  pass),
             3u);
   // The weight, its scales and sums.
-  EXPECT_EQ(ThingsThatAreCounted(WithOps(R"(program edge {
+  EXPECT_EQ(ThingsThatAreCounted(exir::WithOperators(R"(program edge {
     constants { constant "w": i8[8,32] constant "s": f32[8] }
     graph(%w: i8[8,32] tensor_constant "w", %s: f32[8] tensor_constant "s",
           %q: i8[2,32] user_input, %qs: f32[2,1] user_input, %qz: i64[2,1] user_input) {
@@ -105,7 +95,7 @@ TEST(PackedConstants, ChargesMatmulWeights) {
 }
 
 TEST(PackedConstants, ChargesConvolutionWeights) {
-  EXPECT_EQ(ThingsThatAreCounted(WithOps(R"(program edge {
+  EXPECT_EQ(ThingsThatAreCounted(exir::WithOperators(R"(program edge {
     constants { constant "w": f32[8,3,3,3] constant "d": f32[8,1,3,3] }
     graph(%w: f32[8,3,3,3] tensor_constant "w", %d: f32[8,1,3,3] tensor_constant "d",
           %x: f32[1,3,9,9] user_input) {
@@ -114,7 +104,7 @@ TEST(PackedConstants, ChargesConvolutionWeights) {
       return (%z user_output) } })"),
                                  LowerConv2d()),
             3u);  // filters are reordered before packing
-  EXPECT_EQ(ThingsThatAreCounted(WithOps(R"(program edge {
+  EXPECT_EQ(ThingsThatAreCounted(exir::WithOperators(R"(program edge {
     constants { constant "w": i8[8,1,3,3] }
     graph(%w: i8[8,1,3,3] tensor_constant "w", %x: u8[1,8,9,9] user_input) {
       %i: f32[1,8,9,9] = D(%x, 0.5, 3, 0, 255, dtype:u8)

@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "backends/cpu/aot/passes/cpu_pass_testing.h"
 #include "backends/cpu/aot/passes/weight_only_forms.h"
+#include "exir/testing/program_text.h"
 #include "exir/testing/programs.h"
 #include "gtest/gtest.h"
 
@@ -44,17 +44,7 @@ exir::ExportedProgram Program(std::string_view body, const Numbers& numbers) {
           %zero64: i64[] user_input, %scalar: i8[] user_input, %many: f32[8,16] user_input) {
       )",
                                         body, " return () } }");
-  exir::ExportedProgram program = exir::ParseOrDie(
-      absl::StrReplaceAll(
-          text, {{" Q(", " edge.quantized_decomposed.quantize_per_tensor.default("},
-                 {" D(", " edge.quantized_decomposed.dequantize_per_tensor.default("},
-                 {" C(", " edge.quantized_decomposed.dequantize_per_channel.default("},
-                 {" G(", " edge.quantized_decomposed.dequantize_per_channel_group.default("},
-                 {" R(", " edge.quantized_decomposed.dequantize_per_token.default("},
-                 {" T(", " edge.quantized_decomposed.dequantize_per_tensor.tensor("},
-                 {" To(", " edge.dim_order_ops._to_dim_order_copy.default("},
-                 {" P(", " edge.aten.permute_copy.default("}}),
-      CpuPassTestOps());
+  exir::ExportedProgram program = exir::ParseOrDie(exir::WithOperators(text), CpuPassTestOps());
   Fill(program, numbers);
   return program;
 }

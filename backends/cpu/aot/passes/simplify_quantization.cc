@@ -178,8 +178,8 @@ class QuantizationSimplification : NodeLowering {
            node.outputs[0].kind == exir::NodeOutput::Kind::kValue;
   }
 
-  // quantize(move(x))  ->  move(quantize(x)), for data movement, padding and max pools without other
-  // users. `id` quantizes the result of `mover`.
+  // quantize(move(x))  ->  move(quantize(x)), for data movement, padding and max pools without
+  // other users. `id` quantizes the result of `mover`.
   bool MoveAbove(NodeId id, const QuantizedForm& form, NodeId mover) {
     const bool pads = graph_.node(mover).target->aten() == pad_;
     if (!pads && !IsMovement(mover) && !IsMaxPool(mover)) return false;

@@ -3,9 +3,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "backends/cpu/aot/passes/cpu_pass_testing.h"
 #include "exir/ir/text.h"
+#include "exir/testing/program_text.h"
 #include "exir/testing/programs.h"
 #include "exir/testing/rewrite_test.h"
 #include "gmock/gmock.h"
@@ -18,21 +18,15 @@ using ::testing::ElementsAre;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
-// Q(x, …) and D(x, …) stand for the operators.
-std::string Program(const std::string& body) {
-  return absl::StrReplaceAll(body,
-                             {{"Q(", "edge.quantized_decomposed.quantize_per_tensor.default("},
-                              {"D(", "edge.quantized_decomposed.dequantize_per_tensor.default("},
-                              {"C(", "edge.quantized_decomposed.dequantize_per_channel.default("}});
-}
 void ExpectSimplified(const std::string& before, const std::string& after) {
   FusedHandles handles;
-  exir::ExpectRewrite(Program(before), SimplifyQuantization(handles).run, Program(after),
-                      CpuPassTestOps());
+  exir::ExpectRewrite(exir::WithOperators(before), SimplifyQuantization(handles).run,
+                      exir::WithOperators(after), CpuPassTestOps());
 }
 void ExpectLeft(const std::string& before) {
   FusedHandles handles;
-  exir::ExpectUnchanged(Program(before), SimplifyQuantization(handles).run, CpuPassTestOps());
+  exir::ExpectUnchanged(exir::WithOperators(before), SimplifyQuantization(handles).run,
+                        CpuPassTestOps());
 }
 
 TEST(SimplifyQuantization, ConvertsInt8ToUint8) {
@@ -228,7 +222,7 @@ TEST(SimplifyQuantization, KeepsIntegerClamps) {
 // Expects that `body`, which computes %y, is unchanged.
 void ExpectStays(const std::string& body) {
   FusedHandles handles;
-  ExpectLeftAsItIs(Program(R"(program edge {
+  ExpectLeftAsItIs(exir::WithOperators(R"(program edge {
     ranges { s0: [1,9] }
     constants { state "w": i8[8,4] state "s": f32[8] state "c": i8[2,8,4] }
     graph(%w: i8[8,4] parameter "w", %s: f32[8] parameter "s", %c: i8[2,8,4] parameter "c",
@@ -334,7 +328,7 @@ TEST(SimplifyQuantization, RemovesRequantizationOfSharedValues) {
 TEST(SimplifyQuantization, KeepsHandlesOfErasedNodes) {
   FusedHandles handles;
   exir::ExportedProgram program =
-      exir::ParseOrDie(Program(R"(program edge { graph(%x: u8[2,3] user_input) {
+      exir::ParseOrDie(exir::WithOperators(R"(program edge { graph(%x: u8[2,3] user_input) {
       %q: u8[2,3] = edge.aten.bitwise_not.default(%x) handle=1
       %a: f32[2,3] = D(%q, 0.5, 3, 0, 255, dtype:u8) handle=2
       %r: u8[2,3] = Q(%a, 0.5, 3, 0, 255, dtype:u8) handle=3
@@ -399,7 +393,7 @@ TEST(SimplifyQuantization, SinksOverMaxPool) {
 // moved.
 std::string AxisBehind(const std::string& constant, const std::string& axis,
                        const std::string& node) {
-  exir::ExportedProgram program = exir::ParseOrDie(Program(R"(program edge {
+  exir::ExportedProgram program = exir::ParseOrDie(exir::WithOperators(R"(program edge {
     ranges { s0: [1,9] }
     constants { state "w": i8[8,4] state "s": f32[8] state "c": i8[2,8,4] }
     graph(%w: i8[8,4] parameter "w", %s: f32[8] parameter "s", %c: i8[2,8,4] parameter "c",
@@ -454,7 +448,7 @@ TEST(SimplifyQuantization, HoistsOverNestedConcatenations) {
   }
   absl::StrAppend(&body, "%y: u8[", kCount + 1, "] = Q(%c", kCount - 1,
                   ", 0.5, 3, 0, 255, dtype:u8) return (%y user_output) } }");
-  exir::ExportedProgram program = exir::ParseOrDie(Program(body), CpuPassTestOps());
+  exir::ExportedProgram program = exir::ParseOrDie(exir::WithOperators(body), CpuPassTestOps());
   FusedHandles handles;
   ASSERT_TRUE(SimplifyQuantization(handles).run(program).ok());
   const exir::Graph& graph = program.top();

@@ -242,7 +242,8 @@ TEST_F(GapsTest, repeated_to_backend_with_clashing_tag_names) {
   ExpectSameResults(program, twice);
 }
 
-// The segment of a blob that several keys share is aligned for all of them (docs/lowering.md §7.17).
+// The segment of a blob that several keys share is aligned for all of them (docs/lowering.md
+// §7.17).
 TEST_F(GapsTest, alignment_of_aliased_named_data) {
   class AliasBackend final : public Backend {
    public:

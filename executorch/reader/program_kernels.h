@@ -1,0 +1,17 @@
+// The kernels that a program of either format may need.
+#ifndef BELAY_EXECUTORCH_READER_PROGRAM_KERNELS_H_
+#define BELAY_EXECUTORCH_READER_PROGRAM_KERNELS_H_
+
+#include "absl/status/status.h"
+#include "runtime/kernel/kernel_registry.h"
+#include "runtime/program/program.h"
+
+namespace belay::pte {
+
+// Adds the standard kernels. For a program of OpenProgram, also adds PrimKernels.
+// Errors of KernelRegistry::Add.
+absl::Status AddProgramKernels(const belay::Program& program, KernelRegistry& kernels);
+
+}  // namespace belay::pte
+
+#endif  // BELAY_EXECUTORCH_READER_PROGRAM_KERNELS_H_
