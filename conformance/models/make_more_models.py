@@ -615,7 +615,8 @@ def float_sizes():
         height, width = x.shape[2:]
         rows, columns = torch.arange(0.5, height), torch.arange(0.5, width)
         grid = torch.stack(torch.meshgrid(rows / height, columns / width, indexing="ij"), -1).flatten(0, 1)
-        results = [2 * grid - 1, torch.arange(0.25, 1.5 * height, 0.7).roll(1)]
+        results = [2 * grid - 1, torch.arange(0.25, 1.5 * height, 0.7).roll(1),
+                   torch.linspace(0.5 / height, width - 0.5, 7), torch.logspace(0, width / 4, 3)]
         for count in (
                 torch.sym_int(0.7 * height) + 1, torch.sym_int(height**0.5) + 1, torch.sym_int(width**1.5),
                 torch.sym_ite(height > width, height, width), height // 2 + 2 * (width % 3) + 1,
