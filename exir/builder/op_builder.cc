@@ -30,6 +30,10 @@ struct ScalarFunction {
   bool variadic = false;  // f(a, b, c) = op(op(a, b), c)
 };
 
+bool IsLogical(const ScalarFunction& function) {
+  return function.name == "And" || function.name == "Or" || function.name == "Not";
+}
+
 // nullptr if no operator computes it.
 const ScalarFunction* FindScalarFunction(const SymExpr& expr) {
   static constexpr ScalarFunction kSum = {"", "_operator.add", true};
@@ -445,7 +449,14 @@ absl::StatusOr<OpBuilder::Definition> OpBuilder::Define(const SymExpr& expr, int
     }
     // A negative power of an integer is a fraction, which has no operator.
     const bool fraction = expr.name() == "Pow" && Range(expr.arguments()[1]).min < 0;
-    if (function == nullptr || fraction || ops().Find(function->op) == nullptr ||
+    // And, Or and Not of numbers are truth values, while the operators compute bits.
+    const bool logical = function != nullptr && IsLogical(*function);
+    const bool bits =
+        logical &&
+        !std::all_of(expr.arguments().begin(), expr.arguments().end(), [](const SymExpr& argument) {
+          return argument.value_kind() == SymExpr::ValueKind::kBool;
+        });
+    if (function == nullptr || fraction || bits || ops().Find(function->op) == nullptr ||
         expr.arguments().empty()) {
       return absl::UnimplementedError(
           absl::StrCat("the size ", key, " can't be computed: no operator is known for it"));

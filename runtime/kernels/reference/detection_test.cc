@@ -19,8 +19,8 @@ using ::testing::HasSubstr;
 
 // Returns the elements of the operator's result.
 template <class T>
-absl::StatusOr<std::vector<T>> Run(std::string_view op, std::vector<EValue> arguments,
-                                   DType dtype) {
+absl::StatusOr<std::vector<T>> Apply(std::string_view op, std::vector<EValue> arguments,
+                                     DType dtype) {
   KernelRegistry registry;
   EXPECT_OK(AddReferenceKernels(registry));
   TensorView planned, indices;
@@ -45,9 +45,9 @@ absl::StatusOr<std::vector<int64_t>> Nms(const std::vector<float>& boxes,
   const int64_t count = static_cast<int64_t>(scores.size());
   const TestTensor dets = TestTensor::Of<float>({count, 4}, boxes),
                    values = TestTensor::Of<float>({count}, scores);
-  return Run<int64_t>("torchvision.nms.default",
-                      {EValue(dets.view()), EValue(values.view()), EValue(threshold)},
-                      DType::kInt64);
+  return Apply<int64_t>("torchvision.nms.default",
+                        {EValue(dets.view()), EValue(values.view()), EValue(threshold)},
+                        DType::kInt64);
 }
 
 TEST(NmsTest, EqualScoresKeepTheirOrderAndNanIsTheLargest) {
@@ -71,10 +71,10 @@ absl::StatusOr<std::vector<float>> Align(const Sizes& sizes, const std::vector<f
                                          const std::vector<float>& region) {
   const TestTensor input = TestTensor::Of<float>(sizes, image),
                    rois = TestTensor::Of<float>({1, 5}, region);
-  return Run<float>("torchvision.roi_align.default",
-                    {EValue(input.view()), EValue(rois.view()), EValue(1.0), EValue(int64_t{1}),
-                     EValue(int64_t{1}), EValue(int64_t{0}), EValue(true)},
-                    DType::kFloat32);
+  return Apply<float>("torchvision.roi_align.default",
+                      {EValue(input.view()), EValue(rois.view()), EValue(1.0), EValue(int64_t{1}),
+                       EValue(int64_t{1}), EValue(int64_t{0}), EValue(true)},
+                      DType::kFloat32);
 }
 
 TEST(RoiAlignTest, SamplesOutsideTheImageAreZero) {
@@ -99,10 +99,10 @@ TEST(RoiPoolTest, RejectsInvalidImagesAndFarRegions) {
   const auto error = [](std::string_view op, const std::vector<float>& region) {
     const TestTensor input = TestTensor::Of<float>({1, 1, 2, 2}, {1, 2, 3, 4}),
                      rois = TestTensor::Of<float>({1, 5}, region);
-    return std::string(Run<float>(op,
-                                  {EValue(input.view()), EValue(rois.view()), EValue(1.0),
-                                   EValue(int64_t{1}), EValue(int64_t{1})},
-                                  DType::kFloat32)
+    return std::string(Apply<float>(op,
+                                    {EValue(input.view()), EValue(rois.view()), EValue(1.0),
+                                     EValue(int64_t{1}), EValue(int64_t{1})},
+                                    DType::kFloat32)
                            .status()
                            .message());
   };
@@ -126,7 +126,7 @@ TEST(DeformConvTest, OffsetsOutsideTheImageGiveZero) {
     const TestTensor offset = TestTensor::Of<float>(
         {1, 2, 2, 2}, {first, first, first, first, second, second, second, second});
     const EValue one(int64_t{1}), zero(int64_t{0});
-    return *Run<float>(
+    return *Apply<float>(
         "torchvision.deform_conv2d.default",
         {EValue(input.view()), EValue(weight.view()), EValue(offset.view()), EValue(mask.view()),
          EValue(bias.view()), one, one, zero, zero, one, one, one, one, EValue(false)},

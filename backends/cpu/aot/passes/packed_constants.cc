@@ -141,7 +141,12 @@ absl::StatusOr<exir::ValueId> PackedConstants::AddMatrix(const ConstantView& vie
       ABSL_ASSIGN_OR_RETURN(const Storage elements, part.Dense(order));
       PackMatrix(reinterpret_cast<const float*>(elements.bytes.data()), k, columns, 1, k, packed);
       packed += *PackedMatrixSize(k, columns);
-      exir::ReleasePages(elements.bytes);
+      // Also if a copy was packed.
+      if (tensor.strides()[dim] == k) {
+        exir::ReleasePages(tensor.storage().bytes.subspan(
+            static_cast<size_t>(part.storage_offset()) * sizeof(float),
+            static_cast<size_t>(columns * k) * sizeof(float)));
+      }
     }
     exir::ReleasePages(tensor.storage().bytes);
     return absl::OkStatus();
