@@ -284,7 +284,8 @@ typedef enum belay_kind {
   BELAY_KIND_INT = 2,
   BELAY_KIND_DOUBLE = 3,
   BELAY_KIND_BOOL = 4,
-  BELAY_KIND_OTHER = 5 /* a constant of the program: need not be set, or can't be read here */
+  BELAY_KIND_OTHER = 5, /* a constant of the program: need not be set, or can't be read here */
+  BELAY_KIND_STRING = 6 /* of outputs: a constant, read by belay_method_get_string */
 } belay_kind;
 
 typedef struct belay_input_info {
@@ -310,7 +311,7 @@ typedef struct belay_output_info {
   /* The keys and indices that lead to the output in the value that the model returns, joined by
    * '.': "logits", "1", "cache.0"; "output" for a single tensor. Valid as long as the method. */
   const char* name;
-  belay_kind kind; /* BELAY_KIND_NONE and BELAY_KIND_OTHER: not a tensor or scalar */
+  belay_kind kind; /* BELAY_KIND_NONE: None; BELAY_KIND_OTHER: can't be read here */
   /* For tensors: `data` is NULL, sizes are the maximum. */
   belay_tensor tensor;
   uint32_t dynamic_dims; /* bit d: size d is dynamic */
@@ -410,6 +411,11 @@ BELAY_API belay_status belay_method_get_double(const belay_method* method, size_
                                                belay_error** error);
 BELAY_API belay_status belay_method_get_bool(const belay_method* method, size_t i, int32_t* value,
                                              belay_error** error);
+/* Returns `size` bytes, valid as long as the method, without a terminating NUL: UTF-8, unless the
+ * file is damaged. Since version 2. */
+BELAY_API belay_status belay_method_get_string(const belay_method* method, size_t i,
+                                               const char** data, size_t* size,
+                                               belay_error** error);
 
 /* State: buffers that persist between executions. */
 BELAY_API size_t belay_method_num_states(const belay_method* method);

@@ -226,11 +226,23 @@ static void KindsOfInputsAndOutputs(const belay_program* program) {
   EXPECT(belay_method_input_info(fixed, 0, &info, NULL) == BELAY_OK);
   EXPECT(info.kind == BELAY_KIND_OTHER && strcmp(info.name, "mode") == 0);
   REQUIRE(belay_method_execute(fixed, NULL, NULL) == BELAY_OK);
-  const belay_kind outputs[] = {BELAY_KIND_NONE, BELAY_KIND_OTHER, BELAY_KIND_INT};
+  const belay_kind outputs[] = {BELAY_KIND_NONE, BELAY_KIND_STRING, BELAY_KIND_INT};
   for (size_t i = 0; i < 3; ++i) {
     belay_kind kind = BELAY_KIND_TENSOR;
     EXPECT(belay_method_output_kind(fixed, i, &kind, NULL) == BELAY_OK && kind == outputs[i]);
   }
+  const char* text = NULL;
+  size_t size = 0;
+  REQUIRE(belay_method_get_string(fixed, 1, &text, &size, NULL) == BELAY_OK);
+  EXPECT(size == 4 && memcmp(text, "fast", 4) == 0);
+  EXPECT_ERROR(belay_method_get_string(fixed, 2, &text, &size, &error), BELAY_INVALID_ARGUMENT,
+               "output 2: expected a string, got int");
+  EXPECT_ERROR(belay_method_get_string(fixed, 3, &text, &size, &error), BELAY_OUT_OF_RANGE,
+               "output 3");
+  EXPECT_ERROR(belay_method_get_string(fixed, 1, NULL, &size, &error), BELAY_INVALID_ARGUMENT,
+               "NULL");
+  EXPECT_ERROR(belay_method_get_string(fixed, 1, &text, NULL, &error), BELAY_INVALID_ARGUMENT,
+               "the size of the string");
   EXPECT_ERROR(belay_method_set_int(fixed, 0, 1, &error), BELAY_INVALID_ARGUMENT, "'mode'");
   belay_method_free(fixed);
 }

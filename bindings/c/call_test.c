@@ -66,7 +66,7 @@ static void CallAcceptsAndReturnsScalars(const belay_program* program) {
   method = Load(program, "fixed", NULL);
   const belay_value constant = {.kind = BELAY_KIND_NONE};
   REQUIRE(belay_method_call(method, &constant, 1, outputs, 3, NULL, NULL) == BELAY_OK);
-  EXPECT(outputs[0].kind == BELAY_KIND_NONE && outputs[1].kind == BELAY_KIND_OTHER);
+  EXPECT(outputs[0].kind == BELAY_KIND_NONE && outputs[1].kind == BELAY_KIND_STRING);
   EXPECT(outputs[2].kind == BELAY_KIND_INT && outputs[2].int_value == 7);
   belay_method_free(method);
 }
@@ -118,7 +118,7 @@ static void OutputsAreDescribedBeforeExecution(const belay_program* program) {
   belay_method_free(method);
 
   method = Load(program, "fixed", NULL);
-  const belay_kind kinds[] = {BELAY_KIND_NONE, BELAY_KIND_OTHER, BELAY_KIND_INT};
+  const belay_kind kinds[] = {BELAY_KIND_NONE, BELAY_KIND_STRING, BELAY_KIND_INT};
   for (size_t i = 0; i < 3; ++i) {
     info = (belay_output_info){.struct_size = sizeof info};
     EXPECT(belay_method_output_info(method, i, &info, NULL) == BELAY_OK && info.kind == kinds[i]);

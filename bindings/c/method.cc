@@ -32,6 +32,7 @@ belay_kind KindOf(const ValuePlan& value) {
   if (std::holds_alternative<int64_t>(value)) return BELAY_KIND_INT;
   if (std::holds_alternative<double>(value)) return BELAY_KIND_DOUBLE;
   if (std::holds_alternative<bool>(value)) return BELAY_KIND_BOOL;
+  if (std::holds_alternative<std::string>(value)) return BELAY_KIND_STRING;
   const auto* scalar = std::get_if<ScalarKind>(&value);
   if (scalar == nullptr) return BELAY_KIND_OTHER;
   switch (*scalar) {
@@ -278,6 +279,17 @@ belay_status belay_method_get_bool(const belay_method* method, size_t i, int32_t
                                    belay_error** error) {
   return belay::c::Put(belay::c::OutputAs<bool>(method, i, "a bool"), value, error,
                        std::identity{});
+}
+belay_status belay_method_get_string(const belay_method* method, size_t i, const char** data,
+                                     size_t* size, belay_error** error) {
+  const auto value = belay::c::OutputAs<std::string_view>(method, i, "a string");
+  if (value.ok() && size == nullptr) {
+    return belay::c::Report(belay::c::Missing("the size of the string"), error);
+  }
+  const belay_status status =
+      belay::c::Put(value, data, error, [](std::string_view text) { return text.data(); });
+  if (status == BELAY_OK) *size = value->size();
+  return status;
 }
 
 size_t belay_method_num_states(const belay_method* method) {

@@ -66,6 +66,7 @@ belay_kind KindOf(const EValue& value) {
   if (value.is<int64_t>()) return BELAY_KIND_INT;
   if (value.is<double>()) return BELAY_KIND_DOUBLE;
   if (value.is<bool>()) return BELAY_KIND_BOOL;
+  if (value.is<std::string_view>()) return BELAY_KIND_STRING;
   return value.is_none() ? BELAY_KIND_NONE : BELAY_KIND_OTHER;
 }
 

@@ -53,8 +53,8 @@ class Module {
   absl::StatusOr<std::vector<std::string>> method_names();
 
   // Sets the inputs, executes a method and returns its outputs. The memory of inputs must stay
-  // valid during the call, and is written if the program mutates them. Tensors of outputs are
-  // views, valid until the next call of the same method.
+  // valid during the call, and is written if the program mutates them. Tensors and strings of
+  // outputs are views, valid until the next call of the same method.
   //   kInvalidArgument  wrong number of inputs
   //   errors of load_method, Method::SetInput and Method::Execute
   absl::StatusOr<std::vector<EValue>> execute(const std::string& name,

@@ -302,6 +302,10 @@ for name in ("chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_poly
              "shifted_chebyshev_polynomial_w", "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l",
              "legendre_polynomial_p"):
     MORE["special_%s.n_scalar" % name] = [((T(2, 3) * 1.5, n), {}) for n in (0, 1, 5)] + [((torch.tensor([-1.0, 0.5, 1.0]), 9), {})]
+    xs = torch.tensor([[-1.0, -0.3, 0.5], [1.0, 1.5, -2.0]])
+    degrees = torch.tensor([[0, 3, 9], [20, 4, -1]])
+    MORE["special_%s.default" % name] = [((xs, degrees), {}), ((xs.double(), degrees[0].double()), {}), ((torch.arange(3), degrees[1]), {})]
+    MORE["special_%s.x_scalar" % name] = [((0.25, degrees), {}), ((2, degrees), {}), ((0.3, degrees.double()), {})]
 MORE.update({
     # Between -4 and -2, PyTorch's result has eight digits.
     "special_airy_ai.default": [((torch.linspace(-1.5, 6, 9),), {})],
@@ -500,6 +504,16 @@ MORE.update({
     "fractional_max_pool2d.default": [((T(1, 2, 7, 8), [2, 3], [4, 3], SAMPLES), {}), ((T(2, 5, 5), [2, 2], [1, 4], SAMPLES), {})],
     "fractional_max_pool3d.default": [((T(1, 2, 5, 6, 7), [2, 2, 3], [3, 4, 3], torch.cat([SAMPLES, SAMPLES[..., :1]], -1)), {})],
 })
+# Eigenvalues of both signs, and a matrix of rank 1.
+SYMMETRIC = torch.tensor([[2.0, -1.0, 0.0], [-1.0, -1.0, 3.0], [0.0, 3.0, 0.5]])
+SINGULAR = torch.outer(torch.arange(1.0, 4.0), torch.arange(1.0, 4.0))
+for name, tolerances in (("default", [((0.3, True), {})]), ("atol_rtol_float", [((), {"rtol": 0.01, "hermitian": True}), ((), {"hermitian": True})]),
+                         ("atol_rtol_tensor", [((), {"atol": torch.tensor(0.5), "hermitian": True})])):
+    for base in ("linalg_pinv", "linalg_matrix_rank"):
+        MORE["%s.%s" % (base, name)] += [((matrix, *args), kwargs) for args, kwargs in tolerances
+                                         for matrix in (SYMMETRIC, torch.stack([SYMMETRIC, SINGULAR]))]
+MORE["linalg_pinv.rcond_tensor"] += [((SYMMETRIC, torch.tensor(0.3), True), {})]
+MORE["linalg_matrix_rank.tol_tensor"] += [((SYMMETRIC, torch.tensor(1.5), True), {})]
 for base, overload in rows():
     if base.startswith("_foreach_"):
         values = {"List[Tensor]": lambda: [T(2, 3).sigmoid(), T(4).sigmoid()], "Tensor": lambda: torch.tensor(1.5),

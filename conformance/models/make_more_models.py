@@ -522,6 +522,44 @@ def region_features():
     return Function(forward), [(randn(2, 3, 8, 9, seed=k), rois(k)) for k in range(2)], None
 
 
+@model("regions of images by torchvision: maxima of bins, and bins of channels of their own")
+def region_pools():
+    import torchvision.ops as ops
+
+    def forward(images, rois):
+        return (
+            ops.roi_pool(images, rois, (2, 3), 1.0), ops.roi_pool(images, rois, 1, 0.5),
+            ops.ps_roi_pool(images, rois, (2, 2), 1.0), ops.ps_roi_align(images, rois, (2, 3), 1.0, 2),
+            ops.ps_roi_align(images, rois, 2, 0.5, -1),
+        )
+
+    def rois(seed):
+        low = randn(6, 2, seed=seed) * 3 + 3
+        corners = torch.cat([low, low + randn(6, 2, seed=seed + 1).abs() * 6], 1)
+        return torch.cat([randint(0, 2, (6, 1), seed=seed).float(), corners], 1)
+
+    return Function(forward), [(randn(2, 12, 8, 9, seed=k), rois(k)) for k in range(2)], None
+
+
+@model("deformable convolutions by torchvision: with and without masks, in groups, dynamic batch")
+def deformable_conv():
+    from torchvision.ops import DeformConv2d
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.offset, self.mask = nn.Conv2d(4, 36, 3, padding=1), nn.Conv2d(4, 18, 3, padding=1)
+            self.modulated = DeformConv2d(4, 6, 3, padding=1, groups=2)
+            self.plain = DeformConv2d(6, 3, (2, 3), stride=(2, 1), dilation=(1, 2), bias=False)
+
+        def forward(self, x):
+            y = self.modulated(x, self.offset(x), self.mask(x).sigmoid())
+            offset = y.mean(1, keepdim=True).expand(-1, 12, -1, -1)[:, :, :4:2, :5]
+            return y, self.plain(y, offset * 0.5)
+
+    return Net(), [(randn(n, 4, 5, 9, seed=n),) for n in (2, 3, 1)], ({0: Dim.DYNAMIC(max=4)},)
+
+
 @model("weights of 4 bits in groups and inputs quantized at run time, by torchao", plain_norms=True, atol=1e-4)
 def intx_weights():
     from torchao.quantization import Int8DynamicActivationIntxWeightConfig, IntxWeightOnlyConfig, quantize_
@@ -569,6 +607,39 @@ def lists_in_place():
             )
 
     return Net(), [(randn(3, 4, seed=k), randn(3, 4, seed=k + 1)) for k in range(2)], None
+
+
+@model("sizes that are rounded floats of dynamic sizes: ranges from a half, powers and choices")
+def float_sizes():
+    def forward(x):
+        height, width = x.shape[2:]
+        rows, columns = torch.arange(0.5, height), torch.arange(0.5, width)
+        grid = torch.stack(torch.meshgrid(rows / height, columns / width, indexing="ij"), -1).flatten(0, 1)
+        results = [2 * grid - 1, torch.arange(0.25, 1.5 * height, 0.7).roll(1),
+                   torch.linspace(0.5 / height, width - 0.5, 7), torch.logspace(0, width / 4, 3)]
+        for count in (
+                torch.sym_int(0.7 * height) + 1, torch.sym_int(height**0.5) + 1, torch.sym_int(width**1.5),
+                torch.sym_ite(height > width, height, width), height // 2 + 2 * (width % 3) + 1,
+                torch.sym_int(height / 3 + 0.6 * width)):
+            torch._check(count >= 1)
+            results.append((torch.arange(count) * x.mean()).roll(1).unsqueeze(0).repeat(2, 2))
+        return tuple(results)
+
+    return Function(forward), [(randn(1, 2, h, w, seed=h),) for h, w in ((9, 13), (16, 5), (4, 31))], (
+        ({2: Dim.AUTO(max=32), 3: Dim.AUTO(max=32)},),)
+
+
+@model("symmetric matrices: pseudoinverses and ranks by eigenvalues of both signs")
+def symmetric_matrices():
+    def forward(x):
+        a = x @ torch.diag(torch.tensor([2.0, -1.0, 0.5])) @ x.mT
+        return (
+            torch.linalg.pinv(a[..., :3, :3] * 0.1 + torch.diag(torch.tensor([3.0, -2.0, 4.0])), hermitian=True),
+            torch.linalg.matrix_rank(a, hermitian=True, rtol=1e-4),
+            torch.linalg.pinv(a, hermitian=True, rtol=1e-4), torch.linalg.matrix_rank(a, hermitian=True, atol=1.0, rtol=0.0),
+        )
+
+    return Function(forward), [(randn(2, 5, 3, seed=k),) for k in range(2)], None
 
 
 class Tokens(nn.Module):

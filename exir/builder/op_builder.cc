@@ -17,10 +17,64 @@
 namespace belay::exir {
 namespace {
 
-// Limit for nested decompositions, and for nested expressions.
-constexpr int kMaxDepth = 32;
+// Limits of nesting.
+constexpr int kMaxDecompositionDepth = 32;
+constexpr int kMaxExpressionDepth = 64;
 
 bool IsSymbol(const SymExpr& expr) { return expr.kind() == SymExpr::Kind::kSymbol; }
+
+// The operator of a kind of expression.
+struct ScalarFunction {
+  std::string_view name;  // "" for sums and products
+  std::string_view op;
+  bool variadic = false;  // f(a, b, c) = op(op(a, b), c)
+};
+
+bool IsLogical(const ScalarFunction& function) {
+  return function.name == "And" || function.name == "Or" || function.name == "Not";
+}
+
+// nullptr if no operator computes it.
+const ScalarFunction* FindScalarFunction(const SymExpr& expr) {
+  static constexpr ScalarFunction kSum = {"", "_operator.add", true};
+  static constexpr ScalarFunction kProduct = {"", "_operator.mul", true};
+  static constexpr ScalarFunction kFunctions[] = {
+      {"And", "_operator.and_", true},
+      {"BitwiseFn_bitwise_and", "_operator.and_"},
+      {"BitwiseFn_bitwise_or", "_operator.or_"},
+      {"CeilToInt", "math.ceil"},
+      {"Eq", "_operator.eq"},
+      {"FloatPow", "_operator.pow"},
+      {"FloatTrueDiv", "_operator.truediv"},
+      {"FloorDiv", "_operator.floordiv"},
+      {"FloorToInt", "math.floor"},
+      {"Ge", "_operator.ge"},
+      {"Gt", "_operator.gt"},
+      {"IntTrueDiv", "_operator.truediv"},
+      {"LShift", "_operator.lshift"},
+      {"Le", "_operator.le"},
+      {"Lt", "_operator.lt"},
+      {"Max", "torch.sym_max", true},
+      {"Min", "torch.sym_min", true},
+      {"Mod", "_operator.mod"},
+      {"Ne", "_operator.ne"},
+      {"Not", "torch.sym_not"},
+      {"OpaqueUnaryFn_sqrt", "torch.sym_sqrt"},
+      {"Or", "_operator.or_", true},
+      {"Pow", "_operator.pow"},
+      {"PythonMod", "_operator.mod"},
+      {"RShift", "_operator.rshift"},
+      {"ToFloat", "torch.sym_float"},
+      {"TruncToInt", "math.trunc"},
+      {"Where", "torch.sym_ite"},
+  };
+  if (expr.kind() == SymExpr::Kind::kAdd) return &kSum;
+  if (expr.kind() == SymExpr::Kind::kMul) return &kProduct;
+  for (const ScalarFunction& function : kFunctions) {
+    if (expr.name() == function.name) return &function;
+  }
+  return nullptr;
+}
 
 // Returns a and b if `expr` = a * symbol + b with a != 0.
 std::optional<std::pair<int64_t, int64_t>> LinearIn(const SymExpr& expr, const SymExpr& symbol) {
@@ -175,7 +229,7 @@ absl::StatusOr<std::vector<Argument>> OpBuilder::Insert(const OpOverload* op,
       return absl::UnimplementedError(
           absl::StrCat("operator ", op->name(), " has neither a meta kernel nor a decomposition"));
     }
-    if (depth_ >= kMaxDepth) {
+    if (depth_ >= kMaxDecompositionDepth) {
       return absl::InternalError(
           absl::StrCat("the decomposition of ", op->name(), " leads back to itself"));
     }
@@ -295,6 +349,14 @@ Argument OpBuilder::Resolve(const OpArgument& argument) {
 
 Argument OpBuilder::Size(const SymExpr& expr) { return Resolve(expr); }
 
+Argument OpBuilder::Scalar(const SymExpr& expr) {
+  if (!ok()) return Argument();
+  absl::StatusOr<Definition> definition = Define(expr, 0);
+  if (definition.ok()) return std::move(definition->value);
+  Fail(definition.status());
+  return Argument();
+}
+
 absl::StatusOr<Argument> OpBuilder::TryResolve(const OpArgument& argument) {
   if (const Argument* plain = std::get_if<Argument>(&argument.value())) return *plain;
   if (const SymExpr* expr = std::get_if<SymExpr>(&argument.value())) {
@@ -332,8 +394,18 @@ OpBuilder::Definition OpBuilder::Compute(std::string_view op, std::vector<Argume
   node.target = ops().Find(op);
   node.name = std::string(node.target->op());
   node.arguments = std::move(arguments);
-  ValueType type = SymIntType{result};
-  if (result.value_kind() == SymExpr::ValueKind::kFloat) type = SymFloatType{result};
+  ValueType type;
+  switch (result.value_kind()) {
+    case SymExpr::ValueKind::kInt:
+      type = SymIntType{std::move(result)};
+      break;
+    case SymExpr::ValueKind::kFloat:
+      type = SymFloatType{std::move(result)};
+      break;
+    case SymExpr::ValueKind::kBool:
+      type = SymBoolType{std::move(result)};
+      break;
+  }
   const ValueId value =
       editor_.InsertOp(InsertionPointAfter(after), std::move(node), std::move(type));
   return {value, graph().value(value).producer};
@@ -342,7 +414,8 @@ OpBuilder::Definition OpBuilder::Compute(std::string_view op, std::vector<Argume
 absl::StatusOr<OpBuilder::Definition> OpBuilder::Define(const SymExpr& expr, int depth) {
   if (const std::optional<int64_t> number = expr.AsInt()) return Definition{*number, NodeId()};
   if (expr.kind() == SymExpr::Kind::kFloat) return Definition{*expr.AsFloat(), NodeId()};
-  if (depth > kMaxDepth) {
+  if (const std::optional<bool> truth = expr.AsBool()) return Definition{*truth, NodeId()};
+  if (depth > kMaxExpressionDepth) {
     return absl::UnimplementedError(
         absl::StrCat("the expression ", expr.ToString(), " is nested too deeply to be computed"));
   }
@@ -355,25 +428,7 @@ absl::StatusOr<OpBuilder::Definition> OpBuilder::Define(const SymExpr& expr, int
   if (IsSymbol(expr)) {
     ABSL_ASSIGN_OR_RETURN(result, DefineSymbol(expr));
   } else {
-    static constexpr std::pair<std::string_view, std::string_view> kFunctions[] = {
-        {"FloorDiv", "_operator.floordiv"},
-        {"PythonMod", "_operator.mod"},
-        {"Mod", "_operator.mod"},
-        {"Max", "torch.sym_max"},
-        {"Min", "torch.sym_min"},
-        {"ToFloat", "torch.sym_float"},
-        {"TruncToInt", "math.trunc"},
-        {"CeilToInt", "math.ceil"},
-        {"FloorToInt", "math.floor"},
-        {"IntTrueDiv", "_operator.truediv"},
-        {"FloatTrueDiv", "_operator.truediv"},
-    };
-    std::string_view op;
-    if (expr.kind() == SymExpr::Kind::kAdd) op = "_operator.add";
-    if (expr.kind() == SymExpr::Kind::kMul) op = "_operator.mul";
-    for (const auto& [function, scalar_op] : kFunctions) {
-      if (expr.name() == function) op = scalar_op;
-    }
+    const ScalarFunction* function = FindScalarFunction(expr);
     // A power becomes repeated multiplication.
     const std::optional<int64_t> exponent =
         expr.name() == "Pow" ? expr.arguments()[1].AsInt() : std::nullopt;
@@ -392,23 +447,42 @@ absl::StatusOr<OpBuilder::Definition> OpBuilder::Define(const SymExpr& expr, int
       defined_[std::move(key)] = result;
       return result;
     }
-    if (op.empty() || ops().Find(op) == nullptr || expr.arguments().empty()) {
+    // A negative power of an integer is a fraction, which has no operator.
+    const bool fraction = expr.name() == "Pow" && Range(expr.arguments()[1]).min < 0;
+    // And, Or and Not of numbers are truth values, while the operators compute bits.
+    const bool logical = function != nullptr && IsLogical(*function);
+    const bool bits =
+        logical &&
+        !std::all_of(expr.arguments().begin(), expr.arguments().end(), [](const SymExpr& argument) {
+          return argument.value_kind() == SymExpr::ValueKind::kBool;
+        });
+    if (function == nullptr || fraction || bits || ops().Find(function->op) == nullptr ||
+        expr.arguments().empty()) {
       return absl::UnimplementedError(
           absl::StrCat("the size ", key, " can't be computed: no operator is known for it"));
     }
-    SymExpr so_far = expr.arguments()[0];
-    ABSL_ASSIGN_OR_RETURN(result, Define(so_far, depth + 1));
-    if (expr.arguments().size() == 1) {
-      result = Compute(op, {std::move(result.value)}, result.after, expr);
-    }
-    for (const SymExpr& next : expr.arguments().subspan(1)) {
-      ABSL_ASSIGN_OR_RETURN(Definition operand, Define(next, depth + 1));
-      so_far = expr.kind() == SymExpr::Kind::kAdd ? so_far + next
-               : expr.kind() == SymExpr::Kind::kMul
-                   ? so_far * next
-                   : SymExpr::Function(expr.name(), {so_far, next});
-      const NodeId after = Later(result.after, operand.after);
-      result = Compute(op, {std::move(result.value), std::move(operand.value)}, after, so_far);
+    if (function->variadic) {
+      SymExpr so_far = expr.arguments()[0];
+      ABSL_ASSIGN_OR_RETURN(result, Define(so_far, depth + 1));
+      for (const SymExpr& next : expr.arguments().subspan(1)) {
+        ABSL_ASSIGN_OR_RETURN(Definition operand, Define(next, depth + 1));
+        so_far = expr.kind() == SymExpr::Kind::kAdd ? so_far + next
+                 : expr.kind() == SymExpr::Kind::kMul
+                     ? so_far * next
+                     : SymExpr::Function(expr.name(), {so_far, next});
+        const NodeId after = Later(result.after, operand.after);
+        result = Compute(function->op, {std::move(result.value), std::move(operand.value)}, after,
+                         so_far);
+      }
+    } else {
+      NodeId after;
+      std::vector<Argument> values;
+      for (const SymExpr& argument : expr.arguments()) {
+        ABSL_ASSIGN_OR_RETURN(Definition operand, Define(argument, depth + 1));
+        after = Later(after, operand.after);
+        values.push_back(std::move(operand.value));
+      }
+      result = Compute(function->op, std::move(values), after, expr);
     }
   }
   defined_[std::move(key)] = result;

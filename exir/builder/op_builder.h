@@ -99,7 +99,10 @@ class OpBuilder {
   // Returns whether the meta kernel accepts the call. Emits no nodes except for values of sizes.
   bool Accepts(std::string_view op, std::vector<OpArgument> arguments, OpKeywords keywords = {});
   // Returns the value of an expression; a constant expression gives a literal.
+  // kUnimplemented for a float, and for an expression without an operator.
   Argument Size(const SymExpr& expr);
+  // As Size, for an expression of any kind.
+  Argument Scalar(const SymExpr& expr);
   Argument Resolve(const OpArgument& argument);
 
   // Returns the metadata of a tensor. For other arguments: fails, and returns a rank-0 float32

@@ -195,9 +195,13 @@ Argument LinearSteps(OpBuilder& b, const OpCall& c, DType dtype) {
   const int64_t steps = c.Int("steps");
   if (steps < 0) b.Invalid("linspace: the number of steps is negative");
   const auto value = [&](std::string_view name) {
-    if (!b.IsTensor(c[name])) return NumberIn(b, c[name], dtype);
     const bool integers = IsIntegral(dtype, /*include_bool=*/true);
-    return Cast(b, integers ? Cast(b, c[name], dtype) : c[name], compute);
+    const bool constant = c[name].get_if<ValueId>() == nullptr;
+    if (constant) return NumberIn(b, c[name], dtype);
+    // A tensor, or a number that is computed from sizes.
+    const Argument given =
+        b.IsTensor(c[name]) ? c[name] : ScalarTensor(b, c[name], integers ? dtype : compute);
+    return Cast(b, integers ? Cast(b, given, dtype) : given, compute);
   };
   const Argument start = value("start"), end = value("end");
   if (!b.ok()) return Argument();

@@ -361,18 +361,23 @@ Argument BatchOfZeros(OpBuilder& b, const Argument& matrix, const std::vector<Sy
   sizes.insert(sizes.end(), last.begin(), last.end());
   return Full(b, sizes, 0, dtype);
 }
-void RejectHermitian(OpBuilder& b, const OpCall& c) {
-  if (Has(c, "hermitian") && c.Bool("hermitian"))
-    b.Unsupported("hermitian=True, for which eigenvalues would be computed, is not supported");
-}
+bool IsHermitian(const OpCall& c) { return Has(c, "hermitian") && c.Bool("hermitian"); }
 
 std::vector<Argument> PseudoInverse(OpBuilder& b, const OpCall& c) {
   const Argument& self = c["self"];
-  RejectHermitian(b, c);
   const bool empty = IsEmpty(b, self) || b.meta(self).NumElements() == SymInt(0);
   if (!b.ok()) return {};
   if (empty) {
     return {BatchOfZeros(b, self, {b.size(self, -1), b.size(self, -2)}, b.dtype(self))};
+  }
+  if (IsHermitian(c)) {  // A = V diag(w) V^T
+    const std::vector<Argument> eigh =
+        b.CallAll("aten._linalg_eigh.default", {self, std::string("L"), true});
+    if (!b.ok()) return {};
+    const Argument sizes = Unary(b, "abs", eigh[0]);
+    const Argument kept = b.Call("aten.gt.Tensor", {sizes, Threshold(b, c, self, sizes)});
+    const Argument inverse = Where(b, kept, Unary(b, "reciprocal", eigh[0]), 0.0);
+    return {MatMul(b, Mul(b, eigh[1], Unsqueeze(b, inverse, -2)), Transposed(b, eigh[1]))};
   }
   const std::vector<Argument> svd = b.CallAll("aten._linalg_svd.default", {self, false, true});
   if (!b.ok()) return {};
@@ -383,9 +388,12 @@ std::vector<Argument> PseudoInverse(OpBuilder& b, const OpCall& c) {
 }
 std::vector<Argument> Rank(OpBuilder& b, const OpCall& c) {
   const Argument& self = c.arguments()[0];
-  RejectHermitian(b, c);
   if (IsEmpty(b, self)) return {BatchOfZeros(b, self, {}, DType::kInt64)};
-  const Argument values = SingularValues(b, self);
+  // Singular values of a symmetric matrix are the magnitudes of its eigenvalues.
+  const auto magnitudes = [&] {
+    return Unary(b, "abs", b.Call("aten._linalg_eigh.default", {self, std::string("L"), false}));
+  };
+  const Argument values = IsHermitian(c) ? magnitudes() : SingularValues(b, self);
   if (!b.ok()) return {};
   const Argument kept = b.Call("aten.gt.Tensor", {values, Threshold(b, c, self, values)});
   return {Sum(b, Cast(b, kept, DType::kInt64), {-1})};

@@ -154,7 +154,6 @@ TEST(RefusedCallsTest, Matrices) {
        "tensorinv: ind is not a valid number of dimensions"},
       {"aten.svd.default(%x, true, false)", "svd without vectors"},
       {"aten.linalg_matrix_rank.default(%s, 0.5)", "a rank of matrices of unknown size"},
-      {"aten.linalg_pinv.default(%x, 0.5, true)", "hermitian=True"},
       {"aten.linalg_householder_product.default(%x, %sv)",
        "a product of an unsupported number of reflections"},
       {"aten.cov.default(%s)", "cov: an unknown number of columns"},

@@ -1,4 +1,5 @@
-// Special functions: orthogonal polynomials of constant degree by their recurrences, and synonyms.
+// Special functions: orthogonal polynomials, those of constant degree by their recurrences, and
+// synonyms.
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -59,25 +60,78 @@ std::vector<Argument> Polynomial(OpBuilder& b, const OpCall& c) {
   });
 }
 
+// Argument `family` of special.polynomial: PolynomialFamily of
+// runtime/kernel/shape_rules/pointwise.h.
+enum class Family : uint8_t {
+  kChebyshevT,
+  kChebyshevU,
+  kChebyshevV,
+  kChebyshevW,
+  kHermite,
+  kHermiteE,
+  kLaguerre,
+  kLegendre,
+};
+
+// The degrees are a tensor `n`; the runtime's kernel evaluates the recurrence per element.
+template <Family kFamily, bool kShifted = false>
+std::vector<Argument> OfDegrees(OpBuilder& b, const OpCall& c) {
+  Argument x = c["x"];
+  if (b.ok() && !b.IsTensor(x)) {
+    // A number does not widen the degrees' dtype, except from integers to float32.
+    const DType degrees = b.dtype(c["n"]);
+    const DType dtype = IsFloatingPoint(degrees)        ? degrees
+                        : x.get_if<double>() != nullptr ? DType::kFloat32
+                                                        : DType::kInt64;
+    x = ScalarTensor(b, x, dtype);
+  }
+  if (kShifted) x = Sub(b, Mul(b, x, 2), 1);
+  return {b.Call("special.polynomial.default", {x, c["n"], static_cast<int64_t>(kFamily)})};
+}
+
 constexpr Decomposition kDecompositions[] = {
     {"aten.special_airy_ai.default", Same<"special.airy_ai.default">},
+    {"aten.special_chebyshev_polynomial_t.default", OfDegrees<Family::kChebyshevT>},
     {"aten.special_chebyshev_polynomial_t.n_scalar", Polynomial<kChebyshevT>},
+    {"aten.special_chebyshev_polynomial_t.x_scalar", OfDegrees<Family::kChebyshevT>},
+    {"aten.special_chebyshev_polynomial_u.default", OfDegrees<Family::kChebyshevU>},
     {"aten.special_chebyshev_polynomial_u.n_scalar", Polynomial<kChebyshevU>},
+    {"aten.special_chebyshev_polynomial_u.x_scalar", OfDegrees<Family::kChebyshevU>},
+    {"aten.special_chebyshev_polynomial_v.default", OfDegrees<Family::kChebyshevV>},
     {"aten.special_chebyshev_polynomial_v.n_scalar", Polynomial<kChebyshevV>},
+    {"aten.special_chebyshev_polynomial_v.x_scalar", OfDegrees<Family::kChebyshevV>},
+    {"aten.special_chebyshev_polynomial_w.default", OfDegrees<Family::kChebyshevW>},
     {"aten.special_chebyshev_polynomial_w.n_scalar", Polynomial<kChebyshevW>},
+    {"aten.special_chebyshev_polynomial_w.x_scalar", OfDegrees<Family::kChebyshevW>},
+    {"aten.special_hermite_polynomial_h.default", OfDegrees<Family::kHermite>},
     {"aten.special_hermite_polynomial_h.n_scalar", Polynomial<kHermite>},
+    {"aten.special_hermite_polynomial_h.x_scalar", OfDegrees<Family::kHermite>},
+    {"aten.special_hermite_polynomial_he.default", OfDegrees<Family::kHermiteE>},
     {"aten.special_hermite_polynomial_he.n_scalar", Polynomial<kHermiteE>},
+    {"aten.special_hermite_polynomial_he.x_scalar", OfDegrees<Family::kHermiteE>},
+    {"aten.special_laguerre_polynomial_l.default", OfDegrees<Family::kLaguerre>},
     {"aten.special_laguerre_polynomial_l.n_scalar", Polynomial<kLaguerre>},
+    {"aten.special_laguerre_polynomial_l.x_scalar", OfDegrees<Family::kLaguerre>},
+    {"aten.special_legendre_polynomial_p.default", OfDegrees<Family::kLegendre>},
     {"aten.special_legendre_polynomial_p.n_scalar", Polynomial<kLegendre>},
+    {"aten.special_legendre_polynomial_p.x_scalar", OfDegrees<Family::kLegendre>},
     {"aten.special_polygamma.default", Same<"aten.polygamma.default">},
     {"aten.special_scaled_modified_bessel_k0.default",
      Same<"special.scaled_modified_bessel_k0.default">},
     {"aten.special_scaled_modified_bessel_k1.default",
      Same<"special.scaled_modified_bessel_k1.default">},
+    {"aten.special_shifted_chebyshev_polynomial_t.default", OfDegrees<Family::kChebyshevT, true>},
     {"aten.special_shifted_chebyshev_polynomial_t.n_scalar", Polynomial<kChebyshevT, true>},
+    {"aten.special_shifted_chebyshev_polynomial_t.x_scalar", OfDegrees<Family::kChebyshevT, true>},
+    {"aten.special_shifted_chebyshev_polynomial_u.default", OfDegrees<Family::kChebyshevU, true>},
     {"aten.special_shifted_chebyshev_polynomial_u.n_scalar", Polynomial<kChebyshevU, true>},
+    {"aten.special_shifted_chebyshev_polynomial_u.x_scalar", OfDegrees<Family::kChebyshevU, true>},
+    {"aten.special_shifted_chebyshev_polynomial_v.default", OfDegrees<Family::kChebyshevV, true>},
     {"aten.special_shifted_chebyshev_polynomial_v.n_scalar", Polynomial<kChebyshevV, true>},
+    {"aten.special_shifted_chebyshev_polynomial_v.x_scalar", OfDegrees<Family::kChebyshevV, true>},
+    {"aten.special_shifted_chebyshev_polynomial_w.default", OfDegrees<Family::kChebyshevW, true>},
     {"aten.special_shifted_chebyshev_polynomial_w.n_scalar", Polynomial<kChebyshevW, true>},
+    {"aten.special_shifted_chebyshev_polynomial_w.x_scalar", OfDegrees<Family::kChebyshevW, true>},
     {"aten.special_spherical_bessel_j0.default", Same<"special.spherical_bessel_j0.default">},
 };
 

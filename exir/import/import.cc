@@ -13,6 +13,7 @@
 #include "exir/import/program_reader.h"
 #include "exir/import/tensor_subclasses.h"
 #include "exir/import/unsupported.h"
+#include "exir/ir/mapped_pages.h"
 #include "exir/ir/text.h"
 #include "exir/ir/verifier.h"
 #include "runtime/core/annotate.h"
@@ -225,8 +226,10 @@ absl::StatusOr<ExportedProgram> ImportFile(const std::string& path, const OpRegi
                                            const ImportOptions& options) {
   ABSL_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
   const absl::Span<const std::byte> bytes = file->bytes();
-  absl::StatusOr<ExportedProgram> program = ImportBytes(std::move(file), bytes, ops, options);
+  absl::StatusOr<ExportedProgram> program =
+      ImportBytes(OwnerOfMapping(std::move(file)), bytes, ops, options);
   if (!program.ok()) return Annotate(program.status(), path);
+  ReleasePages(bytes);  // the checksums read every page
   return program;
 }
 

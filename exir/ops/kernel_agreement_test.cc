@@ -293,7 +293,12 @@ constexpr Example kExamples[] = {
     {"seeded.poisson.default", "i64[2] 3 f32[1] none"},
     {"seeded.rand.default", "i64[2] 3 [2,3] float32 none none none"},
     {"seeded.randint.low", "i64[2] 3 2 7 [2,3] int64 none none none"},
+    {"torchvision.deform_conv2d.default",
+     "f32[2,4,5,6] f32[6,2,3,3] f32[2,18,5,6] f32[2,9,5,6] f32[6] 1 1 1 1 1 1 2 1 true"},
+    {"torchvision.ps_roi_align.default", "f32[4,12,5,6] f32[1,5] 0.5 2 3 2"},
+    {"torchvision.ps_roi_pool.default", "f32[4,12,5,6] f32[1,5] 0.5 2 3"},
     {"torchvision.roi_align.default", "f32[4,2,5,6] f32[1,5] 0.5 2 3 0 true"},
+    {"torchvision.roi_pool.default", "f32[4,2,5,6] f32[1,5] 0.5 2 3"},
     {"quantized_decomposed.quantize_per_tensor.tensor", "f32[3,4] f32[1] i64[1] -128 127 int8"},
     {"quantized_decomposed.quantize_per_tensor.tensor2",
      "f32[3,4] f32[1] i64[] i32[1] i32[1] int8"},
@@ -511,8 +516,13 @@ TEST_F(KernelAgreementTest, Quantized) { CheckFamily(QuantizedOps()); }
 TEST_F(KernelAgreementTest, QuantizedWeights) { CheckFamily(QuantizedWeightsOps()); }
 TEST_F(KernelAgreementTest, Random) { CheckFamily(RandomOps()); }
 TEST_F(KernelAgreementTest, Reduction) { CheckFamily(ReductionOps()); }
-TEST_F(KernelAgreementTest, RoiAlign) {
-  EXPECT_GT(CheckOperator(*ops_->Find("torchvision.roi_align.default")), 0);
+TEST_F(KernelAgreementTest, Detection) {
+  for (const std::string_view op :
+       {"torchvision.deform_conv2d.default", "torchvision.ps_roi_align.default",
+        "torchvision.ps_roi_pool.default", "torchvision.roi_align.default",
+        "torchvision.roi_pool.default"}) {
+    EXPECT_GT(CheckOperator(*ops_->Find(op)), 0) << op;
+  }
 }
 TEST_F(KernelAgreementTest, Resample) { CheckFamily(ResampleOps()); }
 TEST_F(KernelAgreementTest, Scan) { CheckFamily(ScanOps()); }

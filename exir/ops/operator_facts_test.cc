@@ -83,6 +83,7 @@ TEST(OperatorFactsTest, ElementwiseOperatorsArePointwise) {
                                          "quantized_decomposed.add.default",
                                          "quantized_decomposed.convert_element_type.no_fuse",
                                          "special.airy_ai.default",
+                                         "special.polynomial.default",
                                          "special.scaled_modified_bessel_k0.default",
                                          "special.scaled_modified_bessel_k1.default",
                                          "special.spherical_bessel_j0.default"}));

@@ -75,6 +75,12 @@ constexpr OpDef kOps[] = {
           {1.1, 10}),
     // PyTorch names the argument x (exir/decompositions/special_functions.cc).
     Function("special::airy_ai(Tensor self) -> Tensor", {-10, 10}),
+    // Polynomials of PolynomialFamily whose degrees are the second tensor.
+    {.schema = "special::polynomial(Tensor self, Tensor other, int family) -> Tensor",
+     .meta = &InferPointwise<PolynomialCall<MetaArguments>>,
+     .traits = kPointwise,
+     .tolerance = kSpecial,
+     .domain = {0, 4}},
     Function("special::scaled_modified_bessel_k0(Tensor self) -> Tensor", {0.1, 10}),
     Function("special::scaled_modified_bessel_k1(Tensor self) -> Tensor", {0.1, 10}),
     Function("special::spherical_bessel_j0(Tensor self) -> Tensor", {-10, 10}),

@@ -326,13 +326,12 @@ class Assertions {
     Move();
   }
 
-  // Returns false if a part of the expression has no operator.
+  // Returns false if it is not a condition, or if a part of it has no operator.
   bool Add(const SymExpr& condition, const std::string& message) {
-    const std::optional<Argument> value = Bool(condition, 0);
-    if (value.has_value()) {
-      builder_->Call("aten._assert_scalar.default", {*value, Argument(message)});
-    }
-    if (value.has_value() && builder_->ok()) return true;
+    if (condition.value_kind() != SymExpr::ValueKind::kBool) return false;
+    const Argument value = builder_->Scalar(condition);
+    builder_->Call("aten._assert_scalar.default", {value, Argument(message)});
+    if (builder_->ok()) return true;
     // Dead code elimination erases the unused nodes.
     builder_.emplace(program_, editor_);
     Move();
@@ -377,44 +376,6 @@ class Assertions {
     } else {
       builder_->MoveToEnd();
     }
-  }
-
-  std::optional<Argument> Bool(const SymExpr& e, int depth) {
-    constexpr int kMaxDepth = 64;
-    if (const std::optional<bool> known = e.AsBool()) return Argument(*known);
-    if (e.kind() != SymExpr::Kind::kFunction || depth > kMaxDepth) return std::nullopt;
-    constexpr std::pair<std::string_view, std::string_view> kRelations[] = {
-        {"Eq", "_operator.eq"}, {"Ne", "_operator.ne"}, {"Lt", "_operator.lt"},
-        {"Le", "_operator.le"}, {"Gt", "_operator.gt"}, {"Ge", "_operator.ge"}};
-    for (const auto& [name, op] : kRelations) {
-      if (e.name() != name) continue;
-      for (const SymExpr& side : e.arguments()) {
-        if (side.value_kind() != SymExpr::ValueKind::kInt) return std::nullopt;
-      }
-      const Argument left = builder_->Size(e.arguments()[0]);
-      const Argument right = builder_->Size(e.arguments()[1]);
-      return Checked(builder_->Call(op, {left, right}));
-    }
-    if (e.name() == "Not") {
-      const std::optional<Argument> inner = Bool(e.arguments()[0], depth + 1);
-      return inner.has_value() ? Checked(builder_->Call("torch.sym_not", {*inner})) : std::nullopt;
-    }
-    if (e.name() != "And" && e.name() != "Or") return std::nullopt;
-    std::optional<Argument> all;
-    for (const SymExpr& argument : e.arguments()) {
-      const std::optional<Argument> next = Bool(argument, depth + 1);
-      if (!next.has_value()) return std::nullopt;
-      all = all.has_value()
-                ? Checked(builder_->Call(e.name() == "And" ? "_operator.and_" : "_operator.or_",
-                                         {*all, *next}))
-                : next;
-      if (!all.has_value()) return std::nullopt;
-    }
-    return all;
-  }
-
-  std::optional<Argument> Checked(Argument argument) const {
-    return builder_->ok() ? std::optional<Argument>(std::move(argument)) : std::nullopt;
   }
 
   ExportedProgram& program_;

@@ -79,7 +79,16 @@ constexpr Case kChecked[] = {
     {"(L['x'].size()[0] % (1 + L['n'])) == 0", true},
     {"Mod(L['x'].size()[0], 4) == 0", true},
     {"(L['x'].size()[0] % 3) == 2", true},
-    {"And()", false},                                       // of nothing
+    {"And()", false},  // of nothing
+    {"L['n'] == 2.5", true},
+    {"2.5*L['n'] > 3 and L['n'] > 2", true},
+    {"math.trunc(0.5 * torch.sym_float(L['x'].size()[0])) == 4", true},
+    {"math.ceil(0.3 * torch.sym_float(L['x'].size()[0])) < 9", true},
+    {"math.floor(torch._sym_sqrt(torch.sym_float(L['x'].size()[0]))) == 2", true},
+    {"max(L['n'], L['x'].size()[0]) >= 8", true},
+    {"torch.sym_max(L['n'], L['x'].size()[0]) == 8", true},
+    {"torch.sym_min(L['n'], L['x'].size()[0]) > 2", true},
+    {"torch.sym_ite(L['n'] > 3, L['n'], 3) < 6", true},
     {"L['x'].size()[0] == 3*L['x'].size()[0] - 16", true},  // does not define itself
     {"2*L['n'] == 2*L['x'].size()[0] + 3*L['d']['a'][0].size()[1] - 40", true},
 };
@@ -101,8 +110,6 @@ constexpr const char* kUncheckable[] = {
     "Eq(L['n'], 3, 4)",                         // wrong number of arguments
     "Ge(L['n'])",                               //
     "Not(L['n'] > 3, L['n'] < 2)",              //
-    "L['n'] == 2.5",                            // not a whole number
-    "2.5*L['n'] > 3 and L['n'] > 2",            //
     "L['x'].size()[0] ** 0.5 == 2",             // not whole numbers
     "L['x'].size()[0] / 3 == 2",                // the same
     "mystery(L['x'].size()[0]) == 2",           // unknown function
@@ -193,8 +200,8 @@ TEST(GuardsToAssertionsTest, KeepsDeepConditions) {
     EXPECT_EQ(program.guards.size(), Assertions(program) == 0 ? 1u : 0u);
     return Assertions(program);
   };
-  EXPECT_EQ(assertions(64), 1);
-  EXPECT_EQ(assertions(65), 0);
+  EXPECT_EQ(assertions(63), 1);
+  EXPECT_EQ(assertions(64), 0);
 }
 
 TEST(GuardsToAssertionsTest, AssertsSizesThatAreExpressions) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "exir/ir/mapped_pages.h"
 #include "exir/ir/text.h"
 #include "exir/ir/verifier.h"
 #include "exir/serialize/file_layout.h"
@@ -255,8 +256,10 @@ absl::StatusOr<MethodPrograms> ReadSavedPrograms(const std::string& path, const 
                                                  const ReadSavedProgramsOptions& options) {
   ABSL_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
   const absl::Span<const std::byte> bytes = file->bytes();
-  absl::StatusOr<MethodPrograms> methods = ParseSavedPrograms(std::move(file), bytes, ops, options);
+  absl::StatusOr<MethodPrograms> methods =
+      ParseSavedPrograms(OwnerOfMapping(std::move(file)), bytes, ops, options);
   if (!methods.ok()) return Annotate(methods.status(), path);
+  ReleasePages(bytes);
   return methods;
 }
 

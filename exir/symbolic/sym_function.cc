@@ -15,12 +15,28 @@ using Kind = SymExpr::Kind;
 using ValueKind = SymExpr::ValueKind;
 
 constexpr std::pair<std::string_view, std::string_view> kSynonyms[] = {
-    {"Equality", "Eq"},          {"Unequality", "Ne"},
-    {"StrictLessThan", "Lt"},    {"LessThan", "Le"},
-    {"StrictGreaterThan", "Gt"}, {"GreaterThan", "Ge"},
-    {"PowByNatural", "Pow"},     {"ceiling", "CeilToInt"},
-    {"floor", "FloorToInt"},     {"sqrt", "OpaqueUnaryFn_sqrt"},
+    {"Equality", "Eq"},
+    {"Unequality", "Ne"},
+    {"StrictLessThan", "Lt"},
+    {"LessThan", "Le"},
+    {"StrictGreaterThan", "Gt"},
+    {"GreaterThan", "Ge"},
+    {"PowByNatural", "Pow"},
+    {"ceiling", "CeilToInt"},
+    {"floor", "FloorToInt"},
+    {"sqrt", "OpaqueUnaryFn_sqrt"},
     {"CleanDiv", "FloorDiv"},  // asserts a remainder of 0
+    // Names in guards, which are Python expressions.
+    {"abs", "Abs"},
+    {"ceil", "CeilToInt"},
+    {"max", "Max"},
+    {"min", "Min"},
+    {"sym_float", "ToFloat"},
+    {"sym_ite", "Where"},
+    {"sym_max", "Max"},
+    {"sym_min", "Min"},
+    {"trunc", "TruncToInt"},
+    {"_sym_sqrt", "OpaqueUnaryFn_sqrt"},
 };
 
 SymExpr Raw(std::string_view name, std::vector<SymExpr> arguments) {
@@ -238,6 +254,20 @@ SymExpr Choice(std::vector<SymExpr> x) {
   return Raw("Where", std::move(x));
 }
 
+// Piecewise((a, c), (b, d), (e, true)) -> Where(c, a, Where(d, b, e)). Returns nullopt if the last
+// condition is not true: the value is undefined where no condition holds.
+std::optional<SymExpr> Branches(const std::vector<SymExpr>& pairs) {
+  for (const SymExpr& pair : pairs) {
+    if (!IsFunction(pair, "ExprCondPair") || pair.arguments().size() != 2) return std::nullopt;
+  }
+  if (pairs.empty() || pairs.back().arguments()[1].AsBool() != true) return std::nullopt;
+  SymExpr result = pairs.back().arguments()[0];
+  for (size_t i = pairs.size() - 1; i-- > 0;) {
+    result = SymExpr::Function("Where", {pairs[i].arguments()[1], pairs[i].arguments()[0], result});
+  }
+  return result;
+}
+
 // Rounding an integer is the identity.
 SymExpr Rounding(std::string_view name, SymExpr e) {
   if (IsIntegral(e)) return e;
@@ -276,6 +306,9 @@ SymExpr SymExpr::Function(std::string_view name, std::vector<SymExpr> x) {
   if (name == "And" || name == "Or") return Junction(name, std::move(x));
   if (name == "Not") return Negation(x[0]);
   if (name == "Where") return Choice(std::move(x));
+  if (name == "Piecewise") {
+    if (std::optional<SymExpr> branches = Branches(x)) return *std::move(branches);
+  }
   for (const auto& [relation, opposite] : kNegations) {
     if (name == relation) return Relation(name, std::move(x));
   }

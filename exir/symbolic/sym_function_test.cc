@@ -28,6 +28,12 @@ TEST(SymFunctionTest, FloorDivSimplifiesIfExact) {
   EXPECT_EQ(Text("FloorDiv(zf0, 2)"), "FloorDiv(zf0, 2)");
   // A synonym.
   EXPECT_EQ(Text("CleanDiv(s, t)"), "FloorDiv(s, t)");
+  EXPECT_EQ(Text("math.trunc(0.5*torch.sym_float(s)) + math.ceil(0.5*torch.sym_float(s))"),
+            Text("TruncToInt(0.5*ToFloat(s)) + CeilToInt(0.5*ToFloat(s))"));
+  EXPECT_EQ(Text("max(s, t) + min(s, t)"), Text("torch.sym_max(s, t) + torch.sym_min(s, t)"));
+  EXPECT_EQ(Text("torch.sym_ite(s > 2, s, t)"), Text("Where(s > 2, s, t)"));
+  EXPECT_EQ(Text("torch._sym_sqrt(s)"), Text("sqrt(s)"));
+  EXPECT_EQ(Text("abs(s)"), Text("Abs(s)"));
   EXPECT_EQ(Text("CleanDiv(3, 3.0)"), Text("FloorDiv(3, 3.0)"));
 }
 

@@ -1,10 +1,12 @@
 // ParseSymExpr: one recursive-descent parser for srepr and infix; srepr consists of calls.
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <initializer_list>
 #include <limits>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
@@ -124,7 +126,7 @@ class Parser {
       ABSL_ASSIGN_OR_RETURN(SymExpr e, BitAnd());
       x.push_back(std::move(e));
     } while (Consume("|"));
-    return x.size() == 1 ? std::move(x[0]) : SymExpr::Function("Or", std::move(x));
+    return Bitwise("Or", "BitwiseFn_bitwise_or", std::move(x));
   }
 
   Result BitAnd() {
@@ -133,7 +135,21 @@ class Parser {
       ABSL_ASSIGN_OR_RETURN(SymExpr e, Shift());
       x.push_back(std::move(e));
     } while (Consume("&"));
-    return x.size() == 1 ? std::move(x[0]) : SymExpr::Function("And", std::move(x));
+    return Bitwise("And", "BitwiseFn_bitwise_and", std::move(x));
+  }
+
+  // `logical` of truth values, `bitwise` of numbers.
+  static SymExpr Bitwise(std::string_view logical, std::string_view bitwise,
+                         std::vector<SymExpr> x) {
+    const bool truth = std::all_of(x.begin(), x.end(), [](const SymExpr& e) {
+      return e.value_kind() == SymExpr::ValueKind::kBool;
+    });
+    if (x.size() > 1 && truth) return SymExpr::Function(logical, std::move(x));
+    SymExpr result = std::move(x[0]);
+    for (size_t i = 1; i < x.size(); ++i) {
+      result = SymExpr::Function(bitwise, {std::move(result), std::move(x[i])});
+    }
+    return result;
   }
 
   Result Shift() {

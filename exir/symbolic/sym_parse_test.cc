@@ -104,6 +104,8 @@ TEST(SymParseTest, PrecedenceMatchesPython) {
            {"s << 1 + 1", "LShift(s, 2)"},
            {"s << 2 < t", "Lt(LShift(s, 2), t)"},
            {"(s > 1) | (t > 1)", "Or(Gt(s, 1), Gt(t, 1))"},
+           {"(s | 8) + (s & 7 & t)",
+            "BitwiseFn_bitwise_and(BitwiseFn_bitwise_and(s, 7), t) + BitwiseFn_bitwise_or(s, 8)"},
            {"(s > 1) | (t > 1) & (u > 1)", "Or(And(Gt(t, 1), Gt(u, 1)), Gt(s, 1))"},
            {"s > 1 or t > 1 and u > 1", "Or(And(Gt(t, 1), Gt(u, 1)), Gt(s, 1))"},
            {"not not s > 1", "Gt(s, 1)"},

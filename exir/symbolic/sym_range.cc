@@ -323,21 +323,21 @@ struct Bounds {
   explicit Bounds(Reals r) : integers(IntegersAround(r)), reals(r), integral(false) {}
   SymRange integers;
   Reals reals;
-  bool integral = true;  // neither float nor fraction
+  bool integral = true;   // neither float nor fraction
+  bool whole = integral;  // without a fractional part, also as a float
 };
 
 // Bounds of functions that return floats, and of others on floats. nullopt: an integer function, or
 // no better bound than from the integers around its arguments.
 std::optional<Reals> RealFunction(std::string_view name, const std::vector<Bounds>& x) {
-  if (name == "IntTrueDiv") {
+  if (name == "IntTrueDiv" || name == "FloatTrueDiv") {
     Reals divisor = x[1].reals;
-    if (x[1].integral) {  // nonzero
+    if (x[1].whole) {  // nonzero
       if (divisor.min == 0) divisor.min = 1;
       if (divisor.max == 0) divisor.max = -1;
     }
     return divisor.min > divisor.max ? kAllReals : DivideReals(x[0].reals, divisor);
   }
-  if (name == "FloatTrueDiv") return DivideReals(x[0].reals, x[1].reals);
   if (name == "FloatPow") return PowReals(x[0].reals, x[1].reals);
   if (name == "ToFloat") return x[0].reals;
   if (name == "TruncToFloat") return Reals{std::trunc(x[0].reals.min), std::trunc(x[0].reals.max)};
@@ -420,7 +420,11 @@ Bounds BoundsOf(const SymExpr& e, const SymRanges& ranges) {
     integral = integral && x.back().integral;
   }
   if (e.kind() == Kind::kFunction) {
-    if (const std::optional<Reals> reals = RealFunction(e.name(), x)) return Bounds(*reals);
+    if (const std::optional<Reals> reals = RealFunction(e.name(), x)) {
+      Bounds bounds(*reals);
+      bounds.whole = e.name() == "ToFloat" && x[0].whole;
+      return bounds;
+    }
     if (const std::optional<SymRange> rounded = RoundingRange(e.name(), x)) return Bounds(*rounded);
     const SymRange range = FunctionRange(e, r);
     return e.value_kind() == ValueKind::kFloat ? Bounds(RealsOf(range)) : Bounds(range);

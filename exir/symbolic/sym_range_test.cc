@@ -110,6 +110,9 @@ TEST(SymRangeTest, FloatRangesUseDoubleIntervals) {
   EXPECT_EQ(range("CeilToInt(IntTrueDiv(4, s/64))"), (SymRange{3, 32}));
   EXPECT_EQ(range("RoundToInt(0.25*ToFloat(s))"), (SymRange{2, 25}));
   EXPECT_EQ(range("FloatTrueDiv(1.0, zf0)"), (SymRange{kNone, kInf}));
+  // A divisor that is a whole number is at least 1, also as a float.
+  EXPECT_EQ(range("CeilToInt(FloatTrueDiv(1.0, FloatTrueDiv(1.0, ToFloat(Mod(s, 5)))))").max, 4);
+  EXPECT_EQ(range("CeilToInt(FloatTrueDiv(1.0, 0.5*ToFloat(Mod(s, 5))))"), (SymRange{kNone, kInf}));
   EXPECT_EQ(range("FloorDiv(ToFloat(s), 0.25)"), (SymRange{32, 400}));
   EXPECT_EQ(range("PythonMod(ToFloat(s), 2.5)"), (SymRange{0, 3}));
   EXPECT_EQ(range("PythonMod(ToFloat(t), -2.5)"), (SymRange{-3, 0}));

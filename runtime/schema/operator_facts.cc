@@ -219,8 +219,14 @@ constexpr OperatorRow kRows[] = {
     {"seeded.randn.default", Slow(16)},
     {"seeded.randn_like.default", Slow(16)},
     {"seeded.randperm.default", Slow(16)},
+    {"special.polynomial.default", Slow(255)},
+    {"torchvision.deform_conv2d.default",
+     {.work = {Work::kConvolution, 0, 1, 8}, .flops = {Flops::kConvolution, "input"}}},
     {"torchvision.nms.default", {.work = {Work::kPairs, 1, 1, 8}}},
+    {"torchvision.ps_roi_align.default", Slow(64)},
+    {"torchvision.ps_roi_pool.default", Slow(64)},
     {"torchvision.roi_align.default", Slow(64)},
+    {"torchvision.roi_pool.default", Slow(64)},
 };
 
 static_assert(std::ranges::adjacent_find(kRows, std::ranges::greater_equal(), &OperatorRow::op) ==

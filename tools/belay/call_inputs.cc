@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -152,6 +153,9 @@ std::string DescribeValue(const EValue& value) {
   if (const auto* v = value.get_if<double>()) return absl::StrCat("float ", *v);
   if (const auto* v = value.get_if<bool>()) return *v ? "bool true" : "bool false";
   if (const auto* v = value.get_if<TensorView>()) return v->ToString();
+  if (const auto* v = value.get_if<std::string_view>()) {
+    return absl::StrCat("string \"", absl::Utf8SafeCEscape(ToAbsl(*v)), "\"");
+  }
   return value.KindName();
 }
 

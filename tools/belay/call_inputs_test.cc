@@ -195,6 +195,8 @@ TEST(DescribeValueTest, SmallTensorsShowTheirElements) {
   EXPECT_EQ(DescribeValue(EValue(false)), "bool false");
   EXPECT_EQ(DescribeValue(EValue(0.25)), "float 0.25");
   EXPECT_EQ(DescribeValue(EValue()), "none");
+  EXPECT_EQ(DescribeValue(EValue(std::string_view("naïve\n\"x\""))),
+            "string \"naïve\\n\\\"x\\\"\"");
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ TEST_F(FileCommandsTest, EnginesAndThreadsAgree) {
   EXPECT_EQ(Read(Path("other/0.npy")), expected);
 }
 
-TEST_F(FileCommandsTest, NonArrayOutputsHaveNoFile) {
+TEST_F(FileCommandsTest, StringOutputsAreTextFiles) {
   TestProgram program;
   TestMethod method = program.AddMethod("forward");
   method.Output(method.None());
@@ -90,7 +90,10 @@ TEST_F(FileCommandsTest, NonArrayOutputsHaveNoFile) {
   ASSERT_EQ(outcome.status, kDone) << outcome.errors;
   EXPECT_FALSE(fs::exists(Path("out/0.npy")));
   EXPECT_FALSE(fs::exists(Path("out/1.npy")));
+  EXPECT_EQ(Read(Path("out/1.txt")), "text");
   EXPECT_TRUE(fs::exists(Path("out/2.npy")));
+  EXPECT_THAT(outcome.output,
+              HasSubstr("output 0: none\noutput 1: string \"text\"\noutput 2: int 7\n"));
   // The folder's path is a file.
   options.output_dir = Write("file", "");
   const Outcome refused = Capture([&] { return tools::Run(options); });

@@ -46,9 +46,7 @@ absl::StatusOr<CallInputs> MakeInputs(const Method& method, const Call& call,
 absl::Status WriteOutputs(const Method& method, const std::string& directory) {
   ABSL_RETURN_IF_ERROR(MakeDirectory(directory));
   for (size_t i = 0; i < method.num_outputs(); ++i) {
-    const EValue& value = method.GetOutput(i);
-    if (value.is_none() || value.is<std::string_view>()) continue;
-    ABSL_RETURN_IF_ERROR(WriteNpyValue(value, absl::StrCat(directory, "/", i, ".npy")));
+    ABSL_RETURN_IF_ERROR(WriteOutputValue(method.GetOutput(i), directory, absl::StrCat(i)));
   }
   return absl::OkStatus();
 }
@@ -186,7 +184,7 @@ Command RunCommand() {
             {.repeatable = true, .excludes = {"--input", "--random-inputs"}}},
            {"--output-dir",
             &run->output_dir,
-            "writes the outputs to this folder as 0.npy, 1.npy, …",
+            "writes the outputs to this folder as 0.npy, 1.npy, …; strings as .txt",
             {.not_empty = true}},
            {"--repeat", &run->repeat, "number of executions", {.least = 1}},
            DataOption(&run->data),

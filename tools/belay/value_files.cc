@@ -20,6 +20,16 @@ absl::Status MakeDirectory(const std::string& path) {
       absl::StrCat("can't create the directory ", path, ": ", error.message()));
 }
 
+absl::Status WriteOutputValue(const EValue& value, const std::string& directory,
+                              std::string_view stem) {
+  const std::string path = absl::StrCat(directory, "/", std::string(stem));
+  if (value.is_none()) return absl::OkStatus();
+  if (const auto* text = value.get_if<std::string_view>()) {
+    return WriteFileAtomically(path + ".txt", absl::MakeConstSpan(text, 1));
+  }
+  return WriteNpyValue(value, path + ".npy");
+}
+
 absl::Status WriteNpyValue(const EValue& value, const std::string& path) {
   ABSL_ASSIGN_OR_RETURN(const std::string bytes, NpyBytesOf(value));
   const std::string_view piece = bytes;

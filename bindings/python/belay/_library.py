@@ -14,7 +14,7 @@ ABI_VERSION = 2
 MAX_RANK = 16
 
 # belay_kind.
-NONE, TENSOR, INT, DOUBLE, BOOL, OTHER = range(6)
+NONE, TENSOR, INT, DOUBLE, BOOL, OTHER, STRING = range(7)
 
 # belay_dtype: the name of each dtype, in the words of NumPy and PyTorch.
 DTYPES = {

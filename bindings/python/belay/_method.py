@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import threading
-from ctypes import c_void_p
+from ctypes import c_size_t, c_void_p
 from typing import Any, Dict, List, Optional
 
 from . import _tensors
@@ -17,6 +17,7 @@ from ._library import (
     INT,
     MAX_RANK,
     NONE,
+    STRING,
     TENSOR,
     Handle,
     InputInfo,
@@ -81,7 +82,7 @@ class _Output:
 
 _COMPLEX = (9, 10, 11)  # torch's may be lazily conjugated
 
-_KINDS = {NONE: "None", TENSOR: "tensor", INT: "int", DOUBLE: "float", BOOL: "bool"}
+_KINDS = {NONE: "None", TENSOR: "tensor", INT: "int", DOUBLE: "float", BOOL: "bool", STRING: "str"}
 
 
 def _describe(name, kind, dtype, sizes, dynamic, least) -> Dict[str, Any]:
@@ -217,14 +218,13 @@ class Method:
             raise error_of(status, error)
         for i, output in enumerate(self.outputs):
             if not output.is_static:
-                results[i] = self._result(output.value, factory)
+                results[i] = self._result(i, output.value, factory)
         convert = getattr(factory, "convert", None)
         if convert is not None:
             results = [convert(result) if hasattr(result, "shape") else result for result in results]
         return self._build(results)
 
-    @staticmethod
-    def _result(value: Value, factory: Any) -> Any:
+    def _result(self, i: int, value: Value, factory: Any) -> Any:
         kind = value.kind
         if kind == TENSOR:
             return _tensors.copy_out(value.tensor, factory)
@@ -232,6 +232,10 @@ class Method:
             return value.int_value
         if kind == DOUBLE:
             return value.double_value
+        if kind == STRING:
+            data, size = c_void_p(), c_size_t()
+            call("belay_method_get_string", self._handle.value, i, byref(data), byref(size))
+            return ctypes.string_at(data, size.value).decode("utf-8", "replace")
         return bool(value.bool_value) if kind == BOOL else None
 
     def _show(self, given: _Input, shape) -> None:

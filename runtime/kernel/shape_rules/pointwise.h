@@ -5,6 +5,7 @@
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_POINTWISE_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_POINTWISE_H_
 
+#include <cstdint>
 #include <string_view>
 #include <utility>
 
@@ -377,6 +378,41 @@ struct PolygammaCall : PointwiseOperands<Arguments> {
     OperandReader<Arguments> reader(arguments, call);
     ABSL_RETURN_IF_ERROR(reader.Add("n"));
     ABSL_RETURN_IF_ERROR(reader.Add("self"));
+    ABSL_RETURN_IF_ERROR(reader.Promote(kOrderedToFloatRule));
+    return call;
+  }
+};
+
+// Families of orthogonal polynomials; the values are an argument of special.polynomial.
+enum class PolynomialFamily : uint8_t {
+  kChebyshevT,
+  kChebyshevU,
+  kChebyshevV,
+  kChebyshevW,
+  kHermite,
+  kHermiteE,
+  kLaguerre,
+  kLegendre,
+};
+inline constexpr int64_t kPolynomialFamilies = 8;
+
+// special.polynomial: operands self and other, the degrees, which may be floats. `family` is a
+// PolynomialFamily.
+template <class Arguments>
+struct PolynomialCall : PointwiseOperands<Arguments> {
+  PolynomialFamily family = PolynomialFamily::kChebyshevT;
+
+  static absl::StatusOr<PolynomialCall> Read(const Arguments& arguments) {
+    PolynomialCall call;
+    ABSL_ASSIGN_OR_RETURN(const int64_t family, arguments.StaticInt("family"));
+    if (family < 0 || family >= kPolynomialFamilies) {
+      return arguments.ArgumentError(
+          "family", absl::StrCat("expected 0 to ", kPolynomialFamilies - 1, ", got ", family));
+    }
+    call.family = static_cast<PolynomialFamily>(family);
+    OperandReader<Arguments> reader(arguments, call);
+    ABSL_RETURN_IF_ERROR(reader.Add("self"));
+    ABSL_RETURN_IF_ERROR(reader.Add("other"));
     ABSL_RETURN_IF_ERROR(reader.Promote(kOrderedToFloatRule));
     return call;
   }

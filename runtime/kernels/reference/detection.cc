@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numeric>
+#include <type_traits>
 
 #include "runtime/core/budget.h"
+#include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/kernel_arguments.h"
@@ -97,34 +100,100 @@ struct Between {
   }
 };
 
-// Averages bilinear samples in each bin of each region. T: type in which PyTorch computes
-// positions.
-template <class T>
-absl::Status Align(const RoiAlignCall<KernelArguments>& call, const TensorView& out) {
-  const TensorView &input = *call.input, &rois = *call.rois;
-  const int64_t height = input.sizes[2], width = input.sizes[3], channels = input.sizes[1];
-  const int64_t bins_high = out.sizes[2], bins_wide = out.sizes[3];
-  const Reader<double> region(rois), pixel(input);
-  const Writer<double> write(out);
-  Budget::Pace pace;
-  for (int64_t k = 0; k < out.sizes[0]; ++k) {
-    T corners[5];
-    for (int i = 0; i < 5; ++i) {
-      corners[i] = static_cast<T>(region(k * rois.strides[0] + i * rois.strides[1]));
+// One channel of an image.
+struct Plane {
+  const Reader<double>& pixel;
+  int64_t first, row_stride, column_stride;
+
+  double at(int64_t row, int64_t column) const {
+    return pixel(first + row * row_stride + column * column_stride);
+  }
+  template <class T>
+  double Bilinear(const Between<T>& row, const Between<T>& column) const {
+    const double down = row.weight, right = column.weight;
+    return (1 - down) * ((1 - right) * at(row.low, column.low) + right * at(row.low, column.high)) +
+           down * ((1 - right) * at(row.high, column.low) + right * at(row.high, column.high));
+  }
+};
+
+// Operands of a region operator. T: type in which PyTorch computes positions.
+template <class T, RegionOp kOp>
+class Regions {
+ public:
+  using Call = RegionCall<KernelArguments, kOp>;
+
+  Regions(const Call& call, const TensorView& out, TensorView* origin)
+      : call_(call),
+        input_(*call.input),
+        rois_(*call.rois),
+        out_(out),
+        origin_(origin),
+        read_region_(rois_),
+        pixel_(input_),
+        write_(out) {}
+
+  absl::Status Run() {
+    for (int64_t k = 0; k < out_.sizes[0]; ++k) {
+      T region[5];
+      for (int i = 0; i < 5; ++i) {
+        region[i] = static_cast<T>(read_region_(k * rois_.strides[0] + i * rois_.strides[1]));
+      }
+      if (!(region[0] >= 0 && region[0] < static_cast<T>(input_.sizes[0]))) {
+        return absl::OutOfRangeError(absl::StrCat("rois: region ", k, " is of image ", region[0],
+                                                  ", expected one of ", input_.sizes[0]));
+      }
+      if constexpr (kOp == RegionOp::kRoiAlign || kOp == RegionOp::kPsRoiAlign) {
+        ABSL_RETURN_IF_ERROR(Sample(k, region));
+      } else {
+        ABSL_RETURN_IF_ERROR(Pool(k, region));
+      }
     }
-    if (!(corners[0] >= 0 && corners[0] < static_cast<T>(input.sizes[0]))) {
-      return absl::OutOfRangeError(absl::StrCat("rois: region ", k, " is of image ", corners[0],
-                                                ", expected one of ", input.sizes[0]));
+    return absl::OkStatus();
+  }
+
+ private:
+  // Calls fn(channel, y, x) for each element of the result of a region.
+  template <class Fn>
+  void ForEachBin(const Fn& fn) const {
+    for (int64_t y = 0; y < out_.sizes[2]; ++y) {
+      for (int64_t x = 0; x < out_.sizes[3]; ++x) {
+        for (int64_t channel = 0; channel < out_.sizes[1]; ++channel) fn(channel, y, x);
+      }
     }
-    const T scale = static_cast<T>(call.spatial_scale), offset = call.aligned ? T{0.5} : T{0};
-    const T left = corners[1] * scale - offset, top = corners[2] * scale - offset;
-    T wide = corners[3] * scale - offset - left, high = corners[4] * scale - offset - top;
-    if (!call.aligned) {
+  }
+  // The channel that a bin reduces.
+  int64_t InputChannel(int64_t channel, int64_t y, int64_t x) const {
+    if (!Call::kPositionSensitive) return channel;
+    return (channel * out_.sizes[2] + y) * out_.sizes[3] + x;
+  }
+  Plane PlaneOf(T image, int64_t channel) const {
+    return {pixel_, static_cast<int64_t>(image) * input_.strides[0] + channel * input_.strides[1],
+            input_.strides[2], input_.strides[3]};
+  }
+  // `origin` is the second result: a pixel, -1 for none, or a channel.
+  void Write(int64_t k, int64_t channel, int64_t y, int64_t x, double value, int64_t origin) const {
+    const auto offset = [&](const TensorView& t) {
+      return k * t.strides[0] + channel * t.strides[1] + y * t.strides[2] + x * t.strides[3];
+    };
+    write_(offset(out_), value);
+    if (origin_ != nullptr) {
+      origin_->as<int32_t>()[offset(*origin_)] = static_cast<int32_t>(origin);
+    }
+  }
+
+  // Averages bilinear samples in each bin.
+  absl::Status Sample(int64_t k, const T (&region)[5]) {
+    constexpr bool kKeepsSmall = kOp == RegionOp::kPsRoiAlign;
+    const T scale = static_cast<T>(call_.spatial_scale);
+    const T offset = call_.aligned || kKeepsSmall ? T{0.5} : T{0};
+    const T left = region[1] * scale - offset, top = region[2] * scale - offset;
+    T wide = region[3] * scale - offset - left, high = region[4] * scale - offset - top;
+    if (!call_.aligned && !kKeepsSmall) {
       wide = std::max(wide, T{1});
       high = std::max(high, T{1});
     }
-    const T bin_wide = wide / static_cast<T>(bins_wide),
-            bin_high = high / static_cast<T>(bins_high);
+    const T bin_wide = wide / static_cast<T>(out_.sizes[3]),
+            bin_high = high / static_cast<T>(out_.sizes[2]);
     // Limits the time for regions that are far larger than any image.
     constexpr T kMostSamples = 1 << 14;
     if (!(std::abs(bin_wide) <= kMostSamples && std::abs(bin_high) <= kMostSamples)) {
@@ -133,59 +202,226 @@ absl::Status Align(const RoiAlignCall<KernelArguments>& call, const TensorView& 
                                                 kMostSamples));
     }
     const auto samples = [&](T bin) {
-      return call.sampling_ratio > 0 ? call.sampling_ratio : static_cast<int64_t>(std::ceil(bin));
+      return call_.sampling_ratio > 0 ? call_.sampling_ratio : static_cast<int64_t>(std::ceil(bin));
     };
     const int64_t columns = samples(bin_wide), rows = samples(bin_high);
-    const double count =
-        static_cast<double>(std::max<int64_t>(rows, 0) * std::max<int64_t>(columns, 0));
-    const int64_t image = static_cast<int64_t>(corners[0]) * input.strides[0];
-    for (int64_t bin = 0; bin < bins_high * bins_wide; ++bin) {
-      const int64_t y = bin / bins_wide, x = bin % bins_wide;
-      for (int64_t channel = 0; channel < channels; ++channel) {
-        double sum = 0;
-        for (int64_t i = 0; i < rows; ++i) {
-          if (pace.Stop(8 * columns)) return absl::OkStatus();
-          const Between<T> row(top + static_cast<T>(y) * bin_high +
-                                   (static_cast<T>(i) + T{0.5}) * bin_high / static_cast<T>(rows),
-                               height);
-          for (int64_t j = 0; j < columns && !row.outside; ++j) {
-            const Between<T> column(
-                left + static_cast<T>(x) * bin_wide +
-                    (static_cast<T>(j) + T{0.5}) * bin_wide / static_cast<T>(columns),
-                width);
-            if (column.outside) continue;
-            const auto at = [&](int64_t r, int64_t c) {
-              return pixel(image + channel * input.strides[1] + r * input.strides[2] +
-                           c * input.strides[3]);
-            };
-            const double down = row.weight, right = column.weight;
-            sum +=
-                (1 - down) *
-                    ((1 - right) * at(row.low, column.low) + right * at(row.low, column.high)) +
-                down * ((1 - right) * at(row.high, column.low) + right * at(row.high, column.high));
+    double count = static_cast<double>(rows * columns);
+    if (kOp == RegionOp::kRoiAlign) {
+      count = static_cast<double>(std::max<int64_t>(rows, 0) * std::max<int64_t>(columns, 0));
+      count = std::max(count, 1.0);
+    }
+    ForEachBin([&](int64_t channel, int64_t y, int64_t x) {
+      const int64_t from = InputChannel(channel, y, x);
+      const Plane plane = PlaneOf(region[0], from);
+      double sum = 0;
+      for (int64_t i = 0; i < rows && !pace_.Stop(8 * columns); ++i) {
+        const Between<T> row(top + static_cast<T>(y) * bin_high +
+                                 (static_cast<T>(i) + T{0.5}) * bin_high / static_cast<T>(rows),
+                             input_.sizes[2]);
+        for (int64_t j = 0; j < columns && !row.outside; ++j) {
+          const Between<T> column(
+              left + static_cast<T>(x) * bin_wide +
+                  (static_cast<T>(j) + T{0.5}) * bin_wide / static_cast<T>(columns),
+              input_.sizes[3]);
+          if (!column.outside) sum += plane.Bilinear(row, column);
+        }
+      }
+      Write(k, channel, y, x, sum / count, from);
+    });
+    return absl::OkStatus();
+  }
+
+  // Pixels of bin `i` of `bins` along an axis, within [0, most].
+  struct Pixels {
+    int64_t first, last;  // exclusive
+  };
+  static Pixels BinOf(int64_t i, int64_t bins, int64_t start, int64_t size, int64_t most) {
+    const T bin = static_cast<T>(size) / static_cast<T>(bins);
+    const auto at = [&](T edge) {
+      return std::clamp<int64_t>(static_cast<int64_t>(edge) + start, 0, most);
+    };
+    return {at(std::floor(static_cast<T>(i) * bin)), at(std::ceil(static_cast<T>(i + 1) * bin))};
+  }
+
+  // Maximum (roi_pool) or mean (ps_roi_pool) of the pixels of each bin.
+  absl::Status Pool(int64_t k, const T (&region)[5]) {
+    constexpr bool kMaximum = kOp == RegionOp::kRoiPool;
+    int64_t corners[4];  // x1, y1, x2, y2
+    constexpr T kFarthest = 1 << 30;
+    for (int i = 0; i < 4; ++i) {
+      const T corner = std::round(region[i + 1] * static_cast<T>(call_.spatial_scale));
+      if (!(std::abs(corner) <= kFarthest)) {
+        return absl::OutOfRangeError(absl::StrCat("rois: region ", k, " has a corner at ", corner,
+                                                  ", expected at most ", kFarthest));
+      }
+      corners[i] = static_cast<int64_t>(corner);
+    }
+    // The last pixel is part of the region only for maxima.
+    const int64_t extra = kMaximum ? 1 : 0;
+    const int64_t wide = std::max<int64_t>(corners[2] - corners[0] + extra, 1),
+                  high = std::max<int64_t>(corners[3] - corners[1] + extra, 1);
+    const int64_t rows = input_.sizes[2] - (kMaximum ? 0 : 1),
+                  columns = input_.sizes[3] - (kMaximum ? 0 : 1);
+    ForEachBin([&](int64_t channel, int64_t y, int64_t x) {
+      const Pixels down = BinOf(y, out_.sizes[2], corners[1], high, std::max<int64_t>(rows, 0)),
+                   right = BinOf(x, out_.sizes[3], corners[0], wide, std::max<int64_t>(columns, 0));
+      const int64_t from = InputChannel(channel, y, x);
+      const Plane plane = PlaneOf(region[0], from);
+      const bool empty = down.last <= down.first || right.last <= right.first;
+      double value = empty || !kMaximum ? 0 : -std::numeric_limits<float>::max();
+      int64_t origin = kMaximum ? -1 : from;
+      for (int64_t row = down.first; row < down.last; ++row) {
+        if (pace_.Stop(right.last - right.first)) break;
+        for (int64_t column = right.first; column < right.last; ++column) {
+          const double pixel = plane.at(row, column);
+          if (!kMaximum) {
+            value += pixel;
+          } else if (pixel > value) {
+            value = pixel;
+            origin = row * input_.sizes[3] + column;
           }
         }
-        write(
-            k * out.strides[0] + channel * out.strides[1] + y * out.strides[2] + x * out.strides[3],
-            sum / std::max(count, 1.0));
       }
-    }
+      if (!kMaximum && !empty) {
+        value /= static_cast<double>((down.last - down.first) * (right.last - right.first));
+      }
+      Write(k, channel, y, x, value, origin);
+    });
+    return absl::OkStatus();
   }
-  return absl::OkStatus();
+
+  const Call& call_;
+  const TensorView &input_, &rois_, &out_;
+  TensorView* origin_;
+  Reader<double> read_region_, pixel_;
+  Writer<double> write_;
+  Budget::Pace pace_;
+};
+
+template <RegionOp kOp>
+absl::Status RunRegions(KernelContext& context, const RegionCall<KernelArguments, kOp>& call) {
+  const DType dtype = call.input->dtype;
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, dtype, call.Sizes()));
+  TensorView* origin = nullptr;
+  if (kOp != RegionOp::kRoiAlign) {
+    ABSL_ASSIGN_OR_RETURN(origin, OutputOf(context, 1, DType::kInt32, call.Sizes()));
+  }
+  return dtype == DType::kFloat64 ? Regions<double, kOp>(call, *out, origin).Run()
+                                  : Regions<float, kOp>(call, *out, origin).Run();
 }
 
-absl::Status RoiAlign(KernelContext& context, const RoiAlignCall<KernelArguments>& call) {
+uint64_t DeformConvScratchBytes(const KernelContext& context,
+                                const DeformConvCall<KernelArguments>& call) {
+  return ScratchBytesOf<double>(CheckedInt(call.input->sizes[1]) * call.weight->sizes[2] *
+                                call.weight->sizes[3]);
+}
+
+// Samples the taps of an output pixel once (columns[channel][tap]), then multiplies them by all
+// filters. T: element; P: type in which PyTorch computes positions.
+template <class T, class P>
+void DeformConv(const DeformConvCall<KernelArguments>& call, const TensorView& out,
+                double* columns) {
+  const TensorView &input = *call.input, &weight = *call.weight, &offset = *call.offset;
+  const TensorView &mask = *call.mask, &bias = *call.bias;
+  const int64_t channels = input.sizes[1], height = input.sizes[2], width = input.sizes[3];
+  const int64_t kernel_width = weight.sizes[3], taps = weight.sizes[2] * kernel_width;
+  const int64_t shared = channels / call.offset_groups;  // channels with the same offsets
+  const int64_t depth = weight.sizes[1], filters = weight.sizes[0] / call.groups;
+  const auto element = [](const TensorView& t, int64_t at) {
+    return ConvertElement<double>(t.as<T>()[at]);
+  };
+  const auto position = [](const TensorView& t, int64_t at) {
+    return ConvertElement<P>(t.as<T>()[at]);
+  };
+  Budget::Pace pace;
+  for (int64_t pixel = 0; pixel < out.sizes[0] * out.sizes[2] * out.sizes[3]; ++pixel) {
+    const int64_t ox = pixel % out.sizes[3], oy = pixel / out.sizes[3] % out.sizes[2],
+                  n = pixel / (out.sizes[2] * out.sizes[3]);
+    const auto map = [&](const TensorView& t, int64_t channel) {
+      return n * t.strides[0] + channel * t.strides[1] + oy * t.strides[2] + ox * t.strides[3];
+    };
+    if (pace.Stop(taps * (4 * channels + weight.sizes[0] * depth))) return;
+    for (int64_t tap = 0; tap < taps * call.offset_groups; ++tap) {
+      const int64_t group = tap / taps, i = tap % taps / kernel_width, j = tap % kernel_width;
+      const P y = static_cast<P>(oy * call.stride[0] - call.padding[0] + i * call.dilation[0]) +
+                  position(offset, map(offset, 2 * tap)),
+              x = static_cast<P>(ox * call.stride[1] - call.padding[1] + j * call.dilation[1]) +
+                  position(offset, map(offset, 2 * tap + 1));
+      double* const column = columns + group * shared * taps + tap % taps;
+      if (!(y > -1 && y < static_cast<P>(height) && x > -1 && x < static_cast<P>(width))) {
+        for (int64_t c = 0; c < shared; ++c) column[c * taps] = 0;
+        continue;
+      }
+      const int64_t top = static_cast<int64_t>(std::floor(y)),
+                    left = static_cast<int64_t>(std::floor(x));
+      const double down = static_cast<double>(y) - static_cast<double>(top),
+                   right = static_cast<double>(x) - static_cast<double>(left);
+      const double scale = call.use_mask ? element(mask, map(mask, tap)) : 1;
+      const int64_t image = n * input.strides[0] + group * shared * input.strides[1];
+      for (int64_t c = 0; c < shared; ++c) {
+        // Pixels outside the image are 0.
+        const auto at = [&](int64_t row, int64_t place) {
+          if (row < 0 || row >= height || place < 0 || place >= width) return 0.0;
+          return element(input, image + c * input.strides[1] + row * input.strides[2] +
+                                    place * input.strides[3]);
+        };
+        column[c * taps] =
+            scale * ((1 - down) * ((1 - right) * at(top, left) + right * at(top, left + 1)) +
+                     down * ((1 - right) * at(top + 1, left) + right * at(top + 1, left + 1)));
+      }
+    }
+    for (int64_t o = 0; o < weight.sizes[0]; ++o) {
+      const double* const column = columns + o / filters * depth * taps;
+      double sum = element(bias, o * bias.strides[0]);
+      for (int64_t c = 0; c < depth; ++c) {
+        for (int64_t tap = 0; tap < taps; ++tap) {
+          sum += column[c * taps + tap] *
+                 element(weight, o * weight.strides[0] + c * weight.strides[1] +
+                                     tap / kernel_width * weight.strides[2] +
+                                     tap % kernel_width * weight.strides[3]);
+        }
+      }
+      out.as<T>()[map(out, o)] = ConvertElement<T>(sum);
+    }
+  }
+}
+
+absl::Status RunDeformConv(KernelContext& context, const DeformConvCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(
+      double* columns,
+      ScratchArray<double>(context, CheckedInt(call.input->sizes[1]) * call.weight->sizes[2] *
+                                        call.weight->sizes[3]));
   ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, call.input->dtype, call.Sizes()));
-  return call.input->dtype == DType::kFloat64 ? Align<double>(call, *out)
-                                              : Align<float>(call, *out);
+  DispatchDType<kFloatTypes>(call.input->dtype, [&](auto tag) {
+    using T = CppType<tag.value>;
+    DeformConv<T, std::conditional_t<std::is_same_v<T, double>, double, float>>(call, *out,
+                                                                                columns);
+  });
+  return absl::OkStatus();
 }
 
 constexpr Kernel kKernels[] = {
     KernelRow<&Nms, nullptr, &NmsScratchBytes>(
         "torchvision.nms.default", "dets scores iou_threshold", "Nms", KernelEngine::kReference),
-    KernelRow<&RoiAlign>(
+    KernelRow<&RunDeformConv, nullptr, &DeformConvScratchBytes>(
+        "torchvision.deform_conv2d.default",
+        "input weight offset mask bias stride_h stride_w pad_h pad_w dilation_h dilation_w groups "
+        "offset_groups use_mask",
+        "DeformConv2d", KernelEngine::kReference),
+    KernelRow<&RunRegions<RegionOp::kRoiAlign>>(
         "torchvision.roi_align.default",
         "input rois spatial_scale pooled_height pooled_width sampling_ratio aligned", "RoiAlign",
+        KernelEngine::kReference),
+    KernelRow<&RunRegions<RegionOp::kRoiPool>>(
+        "torchvision.roi_pool.default", "input rois spatial_scale pooled_height pooled_width -> 2",
+        "RoiPool", KernelEngine::kReference),
+    KernelRow<&RunRegions<RegionOp::kPsRoiAlign>>(
+        "torchvision.ps_roi_align.default",
+        "input rois spatial_scale pooled_height pooled_width sampling_ratio -> 2", "PsRoiAlign",
+        KernelEngine::kReference),
+    KernelRow<&RunRegions<RegionOp::kPsRoiPool>>(
+        "torchvision.ps_roi_pool.default",
+        "input rois spatial_scale pooled_height pooled_width -> 2", "PsRoiPool",
         KernelEngine::kReference),
 };
 

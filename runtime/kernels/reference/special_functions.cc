@@ -1,14 +1,17 @@
 // Special functions of real numbers and other non-core pointwise operators, in double precision.
 // The accuracy is at least that of float32 over the whole domain, and a few ULP of float64 for
 // common arguments. NaN gives NaN. Poles and arguments outside the domain give PyTorch's results.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <numbers>
 
 #include "absl/types/span.h"
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
 #include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/promotion_rules.h"
 #include "runtime/kernel/shape_rules/pointwise.h"
@@ -332,6 +335,94 @@ double ScaledBesselI1(double x) {
   return std::isnan(x) ? x : std::copysign(ScaledBesselI(1, std::abs(x)), x);
 }
 
+// p[0] = 1, p[1] = slope x + start, and p[k+1] = (by_x x + by_one) p[k] - before p[k-1], where
+// {by_x, by_one, before} is next(k) (Abramowitz, Stegun 22.7). On [-1, 1], Chebyshev polynomials of
+// higher degrees are trigonometric functions of acos(x), as in PyTorch.
+double OrthogonalPolynomial(PolynomialFamily family, int64_t degree, double x) {
+  using enum PolynomialFamily;
+  if (degree < 0) return 0;
+  if (degree == 0) return 1;
+  const double n = static_cast<double>(degree);
+  const bool chebyshev = family <= kChebyshevW;
+  if (chebyshev && degree > 8 && std::abs(x) < 1) {
+    const double t = std::acos(x);
+    if (family == kChebyshevT) return std::cos(n * t);
+    if (family == kChebyshevU) return std::sin((n + 1) * t) / std::sin(t);
+    if (family == kChebyshevV) return std::cos((n + 0.5) * t) / std::cos(t / 2);
+    return std::sin((n + 0.5) * t) / std::sin(t / 2);
+  }
+  double slope = 1, start = 0;
+  if (family == kChebyshevU || family == kHermite) slope = 2;
+  if (family == kChebyshevV || family == kChebyshevW) {
+    slope = 2;
+    start = family == kChebyshevV ? -1 : 1;
+  }
+  if (family == kLaguerre) {
+    slope = -1;
+    start = 1;
+  }
+  double before = 1, last = slope * x + start;
+  for (int64_t i = 1; i < degree && !std::isnan(last); ++i) {
+    const double k = static_cast<double>(i);
+    double factor = 2 * x, by_before = 1;
+    if (family == kHermite) by_before = 2 * k;
+    if (family == kHermiteE) {
+      factor = x;
+      by_before = k;
+    }
+    if (family == kLaguerre || family == kLegendre) {
+      factor = (family == kLaguerre ? 2 * k + 1 - x : (2 * k + 1) * x) / (k + 1);
+      by_before = k / (k + 1);
+    }
+    const double next = factor * last - by_before * before;
+    before = last;
+    last = next;
+  }
+  return last;
+}
+
+// Limit on degrees, which bounds the steps of an element.
+constexpr double kMostDegree = 1023;
+
+absl::Status CheckDegrees(const KernelArguments::OperandRef& degrees) {
+  const auto too_large = [](double degree) {
+    return absl::OutOfRangeError(
+        absl::StrCat("a polynomial of degree ", degree, ", expected at most ", kMostDegree));
+  };
+  const TensorView* const tensor = degrees.tensor;
+  if (tensor == nullptr) return absl::OkStatus();
+  const Reader<double> read(*tensor);
+  for (StridedIterator<1> it(tensor->sizes, {tensor->strides}); !it.done(); it.Next()) {
+    const double degree = read(it.offset(0));
+    if (degree > kMostDegree) return too_large(degree);
+  }
+  return absl::OkStatus();
+}
+
+// Degrees are truncated; NaN is a negative degree.
+template <PolynomialFamily kFamily>
+constexpr LoopTable kPolynomial = kBinary<[](FloatLike auto x, FloatLike auto degree) {
+  const auto n = degree > -1 ? static_cast<int64_t>(std::min<double>(degree, kMostDegree)) : -1;
+  // PyTorch's limit of Hermite polynomials: beyond, their values exceed the type.
+  constexpr int64_t kMostHermite = sizeof(x) == sizeof(float) ? 128 : 512;
+  if ((kFamily == PolynomialFamily::kHermite || kFamily == PolynomialFamily::kHermiteE) &&
+      n > kMostHermite) {
+    return std::numeric_limits<decltype(x)>::quiet_NaN();
+  }
+  return static_cast<decltype(x)>(OrthogonalPolynomial(kFamily, n, static_cast<double>(x)));
+}>;
+
+absl::Status RunPolynomial(KernelContext& context, const PolynomialCall<KernelArguments>& call) {
+  using enum PolynomialFamily;
+  static constexpr const LoopTable* kTables[] = {
+      &kPolynomial<kChebyshevT>, &kPolynomial<kChebyshevU>, &kPolynomial<kChebyshevV>,
+      &kPolynomial<kChebyshevW>, &kPolynomial<kHermite>,    &kPolynomial<kHermiteE>,
+      &kPolynomial<kLaguerre>,   &kPolynomial<kLegendre>};
+  static_assert(std::size(kTables) == kPolynomialFamilies);
+  ABSL_RETURN_IF_ERROR(CheckDegrees(call.operands[1]));
+  return RunPointwise(context, call, *kTables[static_cast<size_t>(call.family)]);
+}
+
 // Splits x into mantissa * 2^exponent, with |mantissa| in [0.5, 1). Zeros, infinities and NaN are
 // returned as mantissas.
 absl::Status Frexp(KernelContext& context, const FrexpCall<KernelArguments>& call) {
@@ -491,6 +582,8 @@ constexpr Kernel kKernels[] = {
     FunctionOfTwo<kOrderedToFloatRule, &HurwitzZeta>("aten.special_zeta.self_scalar",
                                                      "ZetaByNumber"),
     Function<&AiryAi>("special.airy_ai.default", "AiryAi"),
+    KernelRow<&RunPolynomial>("special.polynomial.default", "self other family",
+                              "OrthogonalPolynomial", kReference),
     Function<&ScaledBesselK<0>>("special.scaled_modified_bessel_k0.default",
                                 "ScaledModifiedBesselK0"),
     Function<&ScaledBesselK<1>>("special.scaled_modified_bessel_k1.default",

@@ -212,6 +212,46 @@ TEST(SpecialFunctionsTest, PolygammaRejectsNegativeOrders) {
               StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
+absl::StatusOr<double> Polynomial(int64_t family, double x, double degree) {
+  KernelRegistry registry;
+  EXPECT_OK(AddReferenceKernels(registry));
+  const TestTensor first = TestTensor::Of<double>({}, {x}),
+                   second = TestTensor::Of<double>({}, {degree}),
+                   out = TestTensor::Of<double>({}, {0});
+  EValue self(first.view()), other(second.view()), kind(family), result(out.view());
+  EValue* const slots[] = {&self, &other, &kind};
+  EValue* const outputs[] = {&result};
+  FixedOutputs allocator;
+  KernelContext context(slots, outputs, &allocator, {});
+  const absl::Status status = registry.Find("special.polynomial.default", context)->Run(context);
+  if (!status.ok()) return status;
+  return *out.view().as<double>();
+}
+
+TEST(SpecialFunctionsTest, PolynomialsOfAnyDegree) {
+  // Chebyshev T, U, V, W, Hermite H, He, Laguerre, Legendre at 0.3, by torch.special.
+  const double at_3[] = {-0.792, -0.984, -0.344, -1.624, -3.384, -0.873, 0.23050000000000007,
+                         -0.3825};
+  const double at_20[] = {0.982130131054892,    1.0413172668589779,  0.8440268141786915,
+                          1.2386077195392642,   -240424854484.41797, 141288999.73527554,
+                          -0.22269164885824236, 0.18028715947998047};
+  for (int64_t family = 0; family < 8; ++family) {
+    ExpectClose(*Polynomial(family, 0.3, 3), at_3[family], "degree 3");
+    ExpectClose(*Polynomial(family, 0.3, 3.9), at_3[family], "degree 3.9");
+    ExpectClose(*Polynomial(family, 0.3, 20), at_20[family], "degree 20");
+    ExpectClose(*Polynomial(family, 0.3, 0), 1, "degree 0");
+    ExpectClose(*Polynomial(family, 0.3, -1), 0, "degree -1");
+    ExpectClose(*Polynomial(family, 0.3, kNan), 0, "degree nan");
+    EXPECT_OK(Polynomial(family, 1.01, 1023).status());
+    EXPECT_THAT(Polynomial(family, 0.3, 1024),
+                StatusIs(absl::StatusCode::kOutOfRange,
+                         testing::HasSubstr("a polynomial of degree 1024, expected at most 1023")));
+  }
+  ExpectClose(*Polynomial(4, 0.5, 513), kNan, "Hermite beyond the type");
+  EXPECT_THAT(Polynomial(8, 0.5, 1),
+              StatusIs(absl::StatusCode::kInvalidArgument, testing::HasSubstr("expected 0 to 7")));
+}
+
 TEST(SpecialFunctionsTest, FmaxAndFminIgnoreNan) {
   EXPECT_EQ(Of("aten.fmax.default", kNan, 2), 2);
   EXPECT_EQ(Of("aten.fmax.default", 3, kNan), 3);

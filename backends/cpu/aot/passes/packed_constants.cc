@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/bfloat16_calls.h"
 #include "backends/cpu/quantized_calls.h"
+#include "exir/ir/mapped_pages.h"
 #include "exir/passes/constant_input.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/budget.h"
@@ -71,10 +72,10 @@ absl::StatusOr<exir::ValueId> PackedConstants::Insert(const ConstantView& after,
 }
 
 template <class From, class To, class Make>
-absl::StatusOr<exir::ValueId> PackedConstants::Add(const ConstantView& view, const Form& form,
-                                                   absl::Span<const uint8_t> order,
-                                                   std::optional<int64_t> count, Make make,
-                                                   const Sizes& sizes) {
+absl::StatusOr<exir::ValueId> PackedConstants::AddFromTensor(const ConstantView& view,
+                                                             const Form& form,
+                                                             std::optional<int64_t> count,
+                                                             Make make, const Sizes& sizes) {
   const std::optional<ConstantTensor> tensor = view.ToTensor();
   ABSL_CHECK(tensor.has_value() && tensor->dtype() == DTypeOf<From>);
   std::string key = absl::StrCat(
@@ -83,17 +84,74 @@ absl::StatusOr<exir::ValueId> PackedConstants::Add(const ConstantView& view, con
       tensor->storage_offset(), FormatSizes(tensor->sizes()), FormatSizes(tensor->strides()));
   if (const auto it = made_.find(key); it != made_.end()) return it->second;
   if (!count.has_value()) return TooLarge(tensor->sizes());
-  ABSL_ASSIGN_OR_RETURN(const Storage elements, tensor->Dense(order));
   // Columns are padded to a full panel; with few columns the packed form is much larger.
   ABSL_RETURN_IF_ERROR(TakeBytes(static_cast<uint64_t>(*count) * sizeof(To),
                                  absl::StrCat("a packed constant ", FormatSizes(tensor->sizes()))));
   // AlignedBuffer pages are zero without being written, and large pages reduce their number.
   ABSL_ASSIGN_OR_RETURN(AlignedBuffer buffer,
                         AlignedBuffer::Create(static_cast<uint64_t>(*count) * sizeof(To)));
-  make(reinterpret_cast<const From*>(elements.bytes.data()), reinterpret_cast<To*>(buffer.data()));
+  ABSL_RETURN_IF_ERROR(make(*tensor, reinterpret_cast<To*>(buffer.data())));
   auto owner = std::make_shared<const AlignedBuffer>(std::move(buffer));
   const absl::Span<const std::byte> bytes = absl::MakeConstSpan(owner->data(), owner->size());
   return Insert<To>(view, form.suffix, std::move(key), {std::move(owner), bytes}, sizes);
+}
+
+template <class From, class To, class Make>
+absl::StatusOr<exir::ValueId> PackedConstants::Add(const ConstantView& view, const Form& form,
+                                                   absl::Span<const uint8_t> order,
+                                                   std::optional<int64_t> count, Make make,
+                                                   const Sizes& sizes) {
+  return AddFromTensor<From, To>(
+      view, form, count,
+      [&](const ConstantTensor& tensor, To* to) -> absl::Status {
+        ABSL_ASSIGN_OR_RETURN(const Storage elements, tensor.Dense(order));
+        make(reinterpret_cast<const From*>(elements.bytes.data()), to);
+        exir::ReleasePages(elements.bytes);
+        return absl::OkStatus();
+      },
+      sizes);
+}
+
+absl::StatusOr<exir::ValueId> PackedConstants::AddMatrix(const ConstantView& view,
+                                                         absl::Span<const uint8_t> order, int64_t k,
+                                                         int64_t n, int64_t row_stride,
+                                                         int64_t column_stride) {
+  const Form form = {"packed"};
+  // Only then the elements of some columns are contiguous in `order`.
+  const bool by_columns = column_stride == k && row_stride == 1 && k > 0;
+  if (!by_columns) {
+    return Add<float, float>(view, form, order, PackedMatrixSize(k, n),
+                             [&](const float* b, float* packed) {
+                               PackMatrix(b, k, n, row_stride, column_stride, packed);
+                             });
+  }
+  const auto pack = [&](const ConstantTensor& tensor, float* packed) -> absl::Status {
+    constexpr int64_t kMostFloats = int64_t{1} << 20;
+    const int64_t step = std::max<int64_t>(kMostFloats / k / kPanelColumns, 1) * kPanelColumns;
+    const int dim = order[0];
+    for (int64_t first = 0; first < n; first += step) {
+      const int64_t columns = std::min(step, n - first);
+      Sizes sizes = tensor.sizes();
+      sizes[dim] = columns;
+      ABSL_ASSIGN_OR_RETURN(
+          const ConstantTensor part,
+          ConstantTensor::Create(DType::kFloat32, sizes, tensor.strides(),
+                                 tensor.storage_offset() + first * tensor.strides()[dim],
+                                 tensor.storage()));
+      ABSL_ASSIGN_OR_RETURN(const Storage elements, part.Dense(order));
+      PackMatrix(reinterpret_cast<const float*>(elements.bytes.data()), k, columns, 1, k, packed);
+      packed += *PackedMatrixSize(k, columns);
+      // Also if a copy was packed.
+      if (tensor.strides()[dim] == k) {
+        exir::ReleasePages(tensor.storage().bytes.subspan(
+            static_cast<size_t>(part.storage_offset()) * sizeof(float),
+            static_cast<size_t>(columns * k) * sizeof(float)));
+      }
+    }
+    exir::ReleasePages(tensor.storage().bytes);
+    return absl::OkStatus();
+  };
+  return AddFromTensor<float, float>(view, form, PackedMatrixSize(k, n), pack);
 }
 
 absl::StatusOr<exir::ValueId> PackedConstants::Matrix(const ConstantView& matrix) {
@@ -111,10 +169,7 @@ absl::StatusOr<exir::ValueId> PackedConstants::Matrix(const ConstantView& matrix
                                      PackVnni2(b, m.k, m.n, m.row_stride, m.column_stride, packed);
                                    });
   }
-  return Add<float, float>(matrix, {"packed"}, m.order, PackedMatrixSize(m.k, m.n),
-                           [&](const float* b, float* packed) {
-                             PackMatrix(b, m.k, m.n, m.row_stride, m.column_stride, packed);
-                           });
+  return AddMatrix(matrix, m.order, m.k, m.n, m.row_stride, m.column_stride);
 }
 
 absl::StatusOr<exir::ValueId> PackedConstants::WeightOnlyMatrix(const ConstantView& matrix,
@@ -180,9 +235,7 @@ absl::StatusOr<exir::ValueId> PackedConstants::Filters(const ConstantView& weigh
           PackVnni2(wider.data(), taps * paired, n, 1, taps * paired, packed);
         });
   }
-  return Add<float, float>(
-      weight, {"packed"}, order, PackedMatrixSize(k, n),
-      [&](const float* b, float* packed) { PackMatrix(b, k, n, 1, k, packed); });
+  return AddMatrix(weight, order, k, n, /*row_stride=*/1, /*column_stride=*/k);
 }
 
 namespace {

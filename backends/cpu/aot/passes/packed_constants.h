@@ -83,6 +83,17 @@ class PackedConstants {
   absl::StatusOr<exir::ValueId> Add(const ConstantView& view, const Form& form,
                                     absl::Span<const uint8_t> order, std::optional<int64_t> count,
                                     Make make, const Sizes& sizes = {});
+  // Returns the matrix [k, n] of float32 that PackMatrix packs from the view's elements in `order`,
+  // where `row_stride` and `column_stride` are its strides. If the columns are the first dimension in
+  // this order, a few MiB of them are copied and packed at a time.
+  absl::StatusOr<exir::ValueId> AddMatrix(const ConstantView& view, absl::Span<const uint8_t> order,
+                                          int64_t k, int64_t n, int64_t row_stride,
+                                          int64_t column_stride);
+  // As Add; `make` gets the result's memory and reads the tensor's elements itself.
+  template <class From, class To, class Make>
+  absl::StatusOr<exir::ValueId> AddFromTensor(const ConstantView& view, const Form& form,
+                                              std::optional<int64_t> count, Make make,
+                                              const Sizes& sizes = {});
   template <class T>
   absl::StatusOr<exir::ValueId> Insert(const ConstantView& after, std::string_view suffix,
                                        std::string key, exir::Storage elements, Sizes sizes = {});
