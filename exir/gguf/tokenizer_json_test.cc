@@ -1,5 +1,6 @@
 #include "exir/gguf/tokenizer_json.h"
 
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
