@@ -4,10 +4,10 @@ namespace belay::tools {
 
 std::vector<Command> AllCommands() {
   return {
-      LowerCommand(),           ImportGgufCommand(), QuantizeCommand(), RunCommand(),
-      InspectCommand(),         VerifyCommand(),     BenchCommand(),    ProfileCommand(),
-      StripCommand(),           StressCommand(),     KeygenCommand(),   SignCommand(),
-      VerifySignatureCommand(), OpsCommand(),        BackendsCommand(), GenerateCommand(),
+      LowerCommand(),  QuantizeCommand(), RunCommand(),      InspectCommand(),
+      VerifyCommand(), BenchCommand(),    ProfileCommand(),  StripCommand(),
+      StressCommand(), KeygenCommand(),   SignCommand(),     VerifySignatureCommand(),
+      OpsCommand(),    BackendsCommand(), GenerateCommand(), ImportGgufCommand(),
   };
 }
 
