@@ -9,6 +9,7 @@ FUZZ_TARGETS = [
     "companion_data",
     "differential",
     "generated_program",
+    "gguf",
     "mutated_program",
     "named_data",
     "npy",

@@ -58,9 +58,16 @@ struct Contents {
   absl::Span<const std::byte> data;
 };
 
-// Locates the storages; checks them against the file size and their digests.
+absl::Status CheckDigest(const schema::SavedPrograms& message, uint32_t index,
+                         absl::Span<const std::byte> bytes) {
+  if (Sha256(bytes) == message.storages(static_cast<int>(index)).sha256()) return absl::OkStatus();
+  return Damaged(absl::StrCat("storage#", index, " does not match its SHA-256"));
+}
+
+// Locates the storages; checks them against the file size and, with `digests`, their digests.
 absl::StatusOr<std::vector<Storage>> StoragesOf(const Contents& contents,
-                                                const std::shared_ptr<const void>& owner) {
+                                                const std::shared_ptr<const void>& owner,
+                                                bool digests = true) {
   const schema::SavedPrograms& message = contents.message;
   const absl::Span<const std::byte> data = contents.data;
   std::vector<Storage> storages;
@@ -82,9 +89,7 @@ absl::StatusOr<std::vector<Storage>> StoragesOf(const Contents& contents,
       return Invalid(absl::StrCat("expected zeros before ", name));
     }
     const auto bytes = data.subspan(storage.offset(), storage.size());
-    if (Sha256(bytes) != storage.sha256()) {
-      return Damaged(absl::StrCat(name, " does not match its SHA-256"));
-    }
+    if (digests) ABSL_RETURN_IF_ERROR(CheckDigest(message, static_cast<uint32_t>(i), bytes));
     storages.push_back({owner, bytes});
     end = storage.offset() + storage.size();
   }
@@ -144,6 +149,21 @@ absl::StatusOr<Contents> ReadMessage(absl::Span<const std::byte> bytes,
     }
   }
   if (names.empty()) return Invalid("expected methods, got none");
+  absl::flat_hash_set<std::string_view> keys;
+  for (const schema::SavedPrograms::NamedData& data : message.named_data()) {
+    if (!IsUtf8(data.key()) || data.key().empty() || !keys.insert(data.key()).second) {
+      return Invalid("expected distinct keys of named data in UTF-8");
+    }
+    if (data.storage() >= static_cast<uint64_t>(message.storages_size())) {
+      return Invalid(absl::StrCat("named data '", data.key(), "': expected a storage below ",
+                                  message.storages_size(), ", got ", data.storage()));
+    }
+  }
+  for (const schema::SavedPrograms::ConstantMethod& method : message.constant_methods()) {
+    if (!IsUtf8(method.name()) || method.name().empty() || !names.insert(method.name()).second) {
+      return Invalid("expected distinct names of constant methods in UTF-8");
+    }
+  }
   return contents;
 }
 
@@ -155,7 +175,8 @@ std::string SavedProgramsImage::ToString() const {
   return file;
 }
 
-SavedProgramsImage SavePrograms(const MethodPrograms& methods) {
+SavedProgramsImage SavePrograms(const MethodPrograms& methods,
+                                const SavedLoweringOptions& options) {
   SavedProgramsImage image;
   schema::SavedPrograms message;
   for (const auto& [name, program] : methods) {
@@ -163,6 +184,18 @@ SavedProgramsImage SavePrograms(const MethodPrograms& methods) {
     method.set_name(name);
     method.set_text(PrintProgram(program, &image.storages));
   }
+  for (const auto& [key, data] : options.named_data) {
+    schema::SavedPrograms::NamedData& named = *message.add_named_data();
+    named.set_key(key);
+    named.set_storage(static_cast<uint32_t>(image.storages.size()));
+    image.storages.push_back(data);
+  }
+  for (const auto& [name, value] : options.constant_methods) {
+    schema::SavedPrograms::ConstantMethod& method = *message.add_constant_methods();
+    method.set_name(name);
+    method.set_value(value);
+  }
+  message.set_write_state_in_place(options.write_state_in_place);
   const auto own = [&](std::string text) {
     image.owned.push_back(std::make_unique<std::string>(std::move(text)));
     image.pieces.push_back(*image.owned.back());
@@ -195,8 +228,9 @@ SavedProgramsImage SavePrograms(const MethodPrograms& methods) {
   return image;
 }
 
-absl::Status WriteSavedPrograms(const MethodPrograms& methods, const std::string& path) {
-  return WriteFileAtomically(path, SavePrograms(methods).pieces);
+absl::Status WriteSavedPrograms(const MethodPrograms& methods, const std::string& path,
+                                const SavedLoweringOptions& options) {
+  return WriteFileAtomically(path, SavePrograms(methods, options).pieces);
 }
 
 bool IsSavedPrograms(absl::Span<const std::byte> bytes) {
@@ -250,6 +284,31 @@ absl::StatusOr<std::vector<std::string>> SavedMethodNames(const std::string& pat
     names.push_back(method.name());
   }
   return names;
+}
+
+absl::StatusOr<SavedLoweringOptions> ReadSavedLoweringOptions(
+    const std::string& path, const ReadSavedProgramsOptions& options) {
+  ABSL_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
+  const auto read = [&]() -> absl::StatusOr<SavedLoweringOptions> {
+    ABSL_ASSIGN_OR_RETURN(const Contents contents, ReadMessage(file->bytes(), options));
+    ABSL_ASSIGN_OR_RETURN(const std::vector<Storage> storages,
+                          StoragesOf(contents, file, /*digests=*/false));
+    SavedLoweringOptions saved;
+    for (const schema::SavedPrograms::NamedData& data : contents.message.named_data()) {
+      ABSL_RETURN_IF_ERROR(
+          CheckDigest(contents.message, data.storage(), storages[data.storage()].bytes));
+      saved.named_data.emplace_back(data.key(), storages[data.storage()]);
+    }
+    for (const schema::SavedPrograms::ConstantMethod& method :
+         contents.message.constant_methods()) {
+      saved.constant_methods.emplace_back(method.name(), method.value());
+    }
+    saved.write_state_in_place = contents.message.write_state_in_place();
+    return saved;
+  };
+  absl::StatusOr<SavedLoweringOptions> saved = read();
+  if (!saved.ok()) return Annotate(saved.status(), path);
+  return saved;
 }
 
 absl::StatusOr<MethodPrograms> ReadSavedPrograms(const std::string& path, const OpRegistry& ops,

@@ -31,6 +31,14 @@
 
 namespace belay::exir {
 
+// Options of lowering that belong to the programs of a file: those of an importer that knows more
+// than their graphs, such as the tokenizer of a language model.
+struct SavedLoweringOptions {
+  std::vector<std::pair<std::string, Storage>> named_data;  // EmitOptions::named_data, by key
+  std::vector<std::pair<std::string, int64_t>> constant_methods;
+  bool write_state_in_place = false;
+};
+
 // Deterministic: equal programs give equal bytes, and a program that was read is written back to
 // the same bytes. Bytes shared by several constants, methods or delegates are stored once and stay
 // shared. The consecutive pieces point into the programs' storages (which must outlive them) or
@@ -41,10 +49,12 @@ struct SavedProgramsImage {
   std::vector<Storage> storages;  // keeps the bytes of constants alive
   std::string ToString() const;
 };
-SavedProgramsImage SavePrograms(const MethodPrograms& methods);
+SavedProgramsImage SavePrograms(const MethodPrograms& methods,
+                                const SavedLoweringOptions& options = {});
 
 // Writes the file atomically. Errors of WriteFileAtomically.
-absl::Status WriteSavedPrograms(const MethodPrograms& methods, const std::string& path);
+absl::Status WriteSavedPrograms(const MethodPrograms& methods, const std::string& path,
+                                const SavedLoweringOptions& options = {});
 
 // Whether the bytes begin with the magic of this format.
 bool IsSavedPrograms(absl::Span<const std::byte> bytes);
@@ -66,6 +76,11 @@ absl::StatusOr<SavedProgramsInfo> InspectSavedPrograms(
 // Returns the method names in file order. Errors of InspectSavedPrograms, except those of storages,
 // which are not read. O(text).
 absl::StatusOr<std::vector<std::string>> SavedMethodNames(
+    const std::string& path, const ReadSavedProgramsOptions& options = {});
+
+// Returns the options of a file. Errors of InspectSavedPrograms, except digests of other storages.
+// O(text and named data).
+absl::StatusOr<SavedLoweringOptions> ReadSavedLoweringOptions(
     const std::string& path, const ReadSavedProgramsOptions& options = {});
 
 // Returns verified programs (exir/ir/verifier.h) whose constants point into `bytes`; `owner` keeps

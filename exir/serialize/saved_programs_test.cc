@@ -114,6 +114,26 @@ TEST_F(SavedProgramsTest, BytesAreStable) {
   EXPECT_EQ(SavePrograms(read).ToString(), file);
 }
 
+TEST_F(SavedProgramsTest, LoweringOptionsRoundTrip) {
+  SavedLoweringOptions options;
+  options.named_data = {{"tokenizer", Storage::Own(std::vector<std::byte>(3, std::byte{7}))}};
+  options.constant_methods = {{"get_max_seq_len", 512}};
+  options.write_state_in_place = true;
+  ASSERT_OK(WriteSavedPrograms(Methods(), Path("p.bir"), options));
+  ASSERT_OK_AND_ASSIGN(const SavedLoweringOptions read, ReadSavedLoweringOptions(Path("p.bir")));
+  ASSERT_EQ(read.named_data.size(), 1);
+  EXPECT_EQ(read.named_data[0].first, "tokenizer");
+  EXPECT_EQ(read.named_data[0].second.bytes, options.named_data[0].second.bytes);
+  EXPECT_EQ(read.constant_methods, options.constant_methods);
+  EXPECT_TRUE(read.write_state_in_place);
+  ASSERT_OK_AND_ASSIGN(const MethodPrograms methods, ReadSavedPrograms(Path("p.bir"), *ops_));
+  EXPECT_EQ(methods.size(), 2);
+  ASSERT_OK(WriteSavedPrograms(Methods(), Path("q.bir")));
+  ASSERT_OK_AND_ASSIGN(const SavedLoweringOptions none, ReadSavedLoweringOptions(Path("q.bir")));
+  EXPECT_TRUE(none.named_data.empty() && none.constant_methods.empty());
+  EXPECT_FALSE(none.write_state_in_place);
+}
+
 TEST_F(SavedProgramsTest, RejectsTruncatedFiles) {
   const std::string file = SavePrograms(Methods()).ToString();
   for (size_t size = 0; size < file.size(); size += size < 200 ? 1 : 61) {
@@ -221,6 +241,38 @@ TEST_F(SavedProgramsTest, RejectsMalformedMessages) {
   for (const auto& [file, problem] : kCases) {
     EXPECT_THAT(Parse(file),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(std::string(problem))));
+  }
+}
+
+TEST_F(SavedProgramsTest, RejectsMalformedLoweringOptions) {
+  const auto error = [&](const std::vector<std::pair<std::string, uint32_t>>& data,
+                         const std::vector<std::string>& constant_methods) {
+    schema::SavedPrograms programs;
+    programs.add_methods()->set_name("m");
+    programs.mutable_methods(0)->set_text(
+        "program aten { graph(%x: f32[2] user_input) { return (%x user_output) } }");
+    schema::SavedPrograms::Storage& storage = *programs.add_storages();
+    storage.set_size(4);
+    storage.set_sha256(Sha256("1234"));
+    for (const auto& [key, index] : data) {
+      schema::SavedPrograms::NamedData& named = *programs.add_named_data();
+      named.set_key(key);
+      named.set_storage(index);
+    }
+    for (const std::string& name : constant_methods) {
+      programs.add_constant_methods()->set_name(name);
+    }
+    return Parse(FileOf(programs.SerializeAsString(), "1234")).status();
+  };
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  EXPECT_OK(error({{"a", 0}, {"b", 0}}, {"n"}));
+  EXPECT_THAT(error({{"a", 1}}, {}),
+              StatusIs(kInvalid, HasSubstr("named data 'a': expected a storage below 1, got 1")));
+  for (const char* key : {"", "\xff", "a"}) {
+    EXPECT_THAT(error({{"a", 0}, {key, 0}}, {}), StatusIs(kInvalid, HasSubstr("distinct keys")));
+  }
+  for (const char* name : {"", "\xff", "n", "m"}) {
+    EXPECT_THAT(error({}, {"n", name}), StatusIs(kInvalid, HasSubstr("distinct names")));
   }
 }
 

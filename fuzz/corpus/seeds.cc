@@ -9,6 +9,7 @@ Seeds AllSeeds() {
   AddBlobSeeds(seeds);
   AddArchiveSeeds(seeds);
   AddTextSeeds(seeds);
+  AddGgufSeeds(seeds);
   AddChoiceSeeds(seeds);
   return seeds;
 }

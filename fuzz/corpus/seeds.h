@@ -31,6 +31,7 @@ void AddBlobSeeds(Seeds& seeds);
 void AddXnnpackSeeds(Seeds& seeds, const std::string& call);
 void AddArchiveSeeds(Seeds& seeds);
 void AddTextSeeds(Seeds& seeds);
+void AddGgufSeeds(Seeds& seeds);
 // Adds seeds of targets whose inputs are choices for a generator.
 void AddChoiceSeeds(Seeds& seeds);
 

@@ -7,7 +7,7 @@ std::vector<Command> AllCommands() {
       LowerCommand(),  QuantizeCommand(), RunCommand(),      InspectCommand(),
       VerifyCommand(), BenchCommand(),    ProfileCommand(),  StripCommand(),
       StressCommand(), KeygenCommand(),   SignCommand(),     VerifySignatureCommand(),
-      OpsCommand(),    BackendsCommand(), GenerateCommand(),
+      OpsCommand(),    BackendsCommand(), GenerateCommand(), ImportGgufCommand(),
   };
 }
 

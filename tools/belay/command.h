@@ -44,6 +44,14 @@ struct LowerOptions {
 };
 int Lower(const LowerOptions& options);
 
+struct ImportGgufOptions {
+  std::string input, output;
+  int64_t context_length = 0;  // exir::GgufOptions::context_length
+  CommandLimits limits;
+};
+// Writes the program of a GGUF file, with its tokenizer and chat template.
+int ImportGgufModel(const ImportGgufOptions& options);
+
 struct QuantizeOptions {
   std::string input, output, recipe;
   std::vector<std::string> methods;      // as LowerOptions::methods
@@ -190,6 +198,7 @@ int VerifySignature(const VerifySignatureOptions& options);
 
 // Command-line descriptions of the subcommands.
 Command LowerCommand();
+Command ImportGgufCommand();
 Command QuantizeCommand();
 Command RunCommand();
 Command GenerateCommand();

@@ -74,6 +74,7 @@ TEST(CommandLineTest, CallsNamedSubcommand) {
   EXPECT_EQ(Parse({"ops"}).status, 22);
   EXPECT_EQ(Parse({"backends"}).status, 23);
   EXPECT_EQ(Parse({"generate", "m.belay", "--tokens", "1"}).status, 24);
+  EXPECT_EQ(Parse({"import-gguf", "m.gguf", "-o", "m.bir"}).status, 25);
 }
 
 TEST(CommandLineTest, SetsOptions) {

@@ -133,7 +133,7 @@ int Lower(const LowerOptions& options) {
   if (!options.stage.empty()) {
     programs = exir::LowerToStage(*std::move(programs), StageOf(options.stage), pipeline, &report);
     if (!programs.ok()) return Report(programs.status());
-    return Report(exir::WriteSavedPrograms(*programs, options.output));
+    return Report(exir::WriteSavedPrograms(*programs, options.output, (*lowering)->saved));
   }
   const auto image = exir::LowerPrograms(*std::move(programs), pipeline, &report);
   if (!image.ok()) return Report(image.status());

@@ -103,18 +103,37 @@ absl::StatusOr<std::optional<exir::Recipe>> RecipeOf(const LowerOptions& options
   return recipe;
 }
 
-// Adds the file of a tokenizer, after reading it, to the named data of the program.
-absl::Status AddTokenizer(const std::string& path, exir::NamedDataStore& store) {
-  ABSL_ASSIGN_OR_RETURN(const TokenizerFile read, ReadTokenizerFile(path));
-  const absl::Span<const std::byte> bytes = read.file->bytes();
-  return store.Add(llm::kTokenizerKey, exir::Storage::Own({bytes.begin(), bytes.end()}));
+using NamedStorages = std::vector<std::pair<std::string, exir::Storage>>;
+
+// Replaces the data of this key, or adds them.
+void Set(std::string_view key, exir::Storage value, NamedStorages& data) {
+  for (auto& [name, storage] : data) {
+    if (name != key) continue;
+    storage = std::move(value);
+    return;
+  }
+  data.emplace_back(key, std::move(value));
 }
 
-// Adds chat templates to the named data of the program.
-absl::Status AddChatTemplate(const std::vector<std::string>& paths, exir::NamedDataStore& store) {
-  ABSL_ASSIGN_OR_RETURN(const std::string json, ReadChatTemplateFiles(paths));
-  const auto* bytes = reinterpret_cast<const std::byte*>(json.data());
-  return store.Add(llm::kChatTemplateKey, exir::Storage::Own({bytes, bytes + json.size()}));
+// Reads the tokenizer and the chat templates of the options, and adds all named data to the
+// program.
+absl::Status AddNamedData(const LowerOptions& options, Lowering& lowering) {
+  NamedStorages& data = lowering.saved.named_data;
+  if (!options.tokenizer.empty()) {
+    ABSL_ASSIGN_OR_RETURN(const TokenizerFile read, ReadTokenizerFile(options.tokenizer));
+    const absl::Span<const std::byte> bytes = read.file->bytes();
+    Set(llm::kTokenizerKey, exir::Storage::Own({bytes.begin(), bytes.end()}), data);
+  }
+  if (!options.chat_template.empty()) {
+    ABSL_ASSIGN_OR_RETURN(const std::string json, ReadChatTemplateFiles(options.chat_template));
+    const auto* bytes = reinterpret_cast<const std::byte*>(json.data());
+    Set(llm::kChatTemplateKey, exir::Storage::Own({bytes, bytes + json.size()}), data);
+  }
+  for (const auto& [key, storage] : data) {
+    ABSL_RETURN_IF_ERROR(lowering.named_data.Add(key, storage));
+  }
+  if (!data.empty()) lowering.pipeline.emit.named_data = &lowering.named_data.output();
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -125,6 +144,9 @@ absl::StatusOr<std::unique_ptr<Lowering>> PrepareLowering(const LowerOptions& op
   bad_usage = false;
   ABSL_ASSIGN_OR_RETURN(const std::vector<std::string> saved, SavedMethods(options.input));
   auto lowering = std::make_unique<Lowering>();
+  if (!saved.empty()) {
+    ABSL_ASSIGN_OR_RETURN(lowering->saved, exir::ReadSavedLoweringOptions(options.input));
+  }
   ABSL_ASSIGN_OR_RETURN(lowering->ops, exir::CreateStandardOps());
   bad_usage = true;
   ABSL_ASSIGN_OR_RETURN(lowering->methods,
@@ -145,6 +167,12 @@ absl::StatusOr<std::unique_ptr<Lowering>> PrepareLowering(const LowerOptions& op
     if (!method.ok()) return method.status();
     pipeline.constant_methods.push_back(*std::move(method));
   }
+  for (const auto& [name, value] : lowering->saved.constant_methods) {
+    const bool given =
+        std::any_of(pipeline.constant_methods.begin(), pipeline.constant_methods.end(),
+                    [&](const auto& method) { return method.first == name; });
+    if (!given) pipeline.constant_methods.push_back({name, {value}});
+  }
   for (const auto& [name, list] : pipeline.partitioners.own) {
     if (std::any_of(lowering->methods.begin(), lowering->methods.end(),
                     [&](const MethodOption& method) { return method.name == name; })) {
@@ -155,7 +183,8 @@ absl::StatusOr<std::unique_ptr<Lowering>> PrepareLowering(const LowerOptions& op
   }
   pipeline.backends = &AotBackends();
   pipeline.to_backend.threads = options.threads;
-  pipeline.emit.write_state_in_place = options.write_state_in_place;
+  pipeline.emit.write_state_in_place =
+      options.write_state_in_place || lowering->saved.write_state_in_place;
   pipeline.fold_constants = !options.no_fold_constants;
   pipeline.fold_budget = options.fold_budget;
   pipeline.quant_fusion_and_const_prop = options.quant_fusion_and_const_prop;
@@ -171,17 +200,11 @@ absl::StatusOr<std::unique_ptr<Lowering>> PrepareLowering(const LowerOptions& op
     pipeline.transform_passes.all = {pte::RowMajorTensors()};
     pipeline.passes = pte::PortablePasses();
     pipeline.random_seed.reset();  // ExecuTorch has its own generator
+    lowering->saved.named_data.clear();
   }
   lowering->max_sizes.SetIn(pipeline);
   bad_usage = false;
-  if (!options.tokenizer.empty()) {
-    ABSL_RETURN_IF_ERROR(AddTokenizer(options.tokenizer, lowering->named_data));
-    pipeline.emit.named_data = &lowering->named_data.output();
-  }
-  if (!options.chat_template.empty()) {
-    ABSL_RETURN_IF_ERROR(AddChatTemplate(options.chat_template, lowering->named_data));
-    pipeline.emit.named_data = &lowering->named_data.output();
-  }
+  ABSL_RETURN_IF_ERROR(AddNamedData(options, *lowering));
   return lowering;
 }
 

@@ -13,6 +13,7 @@
 #include "exir/op/op_registry.h"
 #include "exir/pipeline.h"
 #include "exir/quantize/recipe.h"
+#include "exir/serialize/saved_programs.h"
 #include "exir/serialize/serializer.h"
 #include "tools/belay/chosen_backends.h"
 #include "tools/belay/command.h"
@@ -32,6 +33,8 @@ struct Lowering {
   exir::PipelineOptions pipeline;
   std::vector<std::string> files;   // paths of the archives
   exir::NamedDataStore named_data;  // the tokenizer and the chat template
+  // Those of the input, if it is a file of saved programs, replaced by the command's options.
+  exir::SavedLoweringOptions saved;
 };
 
 // Parses the input, the methods and the options of lowering for the command `command`, which

@@ -66,7 +66,8 @@ int Quantize(const QuantizeOptions& options) {
   const absl::StatusOr<std::optional<QuantizeReport>> report =
       QuantizeForLowering(lower, **lowering, *programs, ignored);
   if (!report.ok()) return Report(report.status());
-  const absl::Status written = exir::WriteSavedPrograms(*programs, options.output);
+  const absl::Status written =
+      exir::WriteSavedPrograms(*programs, options.output, (*lowering)->saved);
   if (!written.ok()) return Report(written);
   if (options.json) {
     std::cout << JsonText(QuantizeReportJson(**report));

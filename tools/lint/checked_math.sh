@@ -12,6 +12,7 @@ allow=tools/lint/checked_math_allow.txt
 patterns=(
   'runtime/program/*.cc' 'runtime/program/*.h' runtime/core/npy.cc runtime/executor/{slot_table,method_inputs}.cc
   exir/import/{byte_budget,container,payloads,pickle,tensor_payload,torch_save,zip_reader}.cc
+  exir/gguf/gguf_file.cc
   'backends/*/*_blob.cc' 'backends/*/*_runtime.cc' 'backends/*/*_reader.cc' 'executorch/reader/*.cc' 'executorch/reader/*.h'
 )
 files=()

@@ -89,8 +89,9 @@ class BFloat16Decoder {
 };
 
 // Four bits become the mantissa of a float in place: with the exponent of 2^(23 - first bit) they
-// count as integers. Subtracting that power of two from the float is exact. The upper three nibbles
-// do not fit the mantissa and are shifted once.
+// count as integers. Subtracting that power of two and 8 from the float is exact. The upper three
+// nibbles do not fit the mantissa and are shifted once.
+template <bool kZeros>
 class Int4Decoder {
  public:
   using Tag = TagF32;
@@ -99,15 +100,10 @@ class Int4Decoder {
   Int4Decoder(const void* panel, size_t column)
       : b_(static_cast<const uint32_t*>(panel) + column) {}
   HWY_INLINE void Start(const float* zeros) {
-    const TagF32 d;
+    if (!kZeros) return;
     HWY_UNROLL(kVectors)
     for (size_t v = 0; v < kVectors; ++v) {
-      V zero = hn::Set(d, 8.0f);
-      if (zeros != nullptr) zero = hn::Add(zero, hn::LoadU(d, zeros + v * hn::Lanes(d)));
-      HWY_UNROLL(kPlaces)
-      for (size_t i = 0; i < kPlaces; ++i) {
-        offsets_[i][v] = hn::Add(hn::BitCast(d, hn::Set(TagU32(), Power(i))), zero);
-      }
+      zeros_[v] = hn::LoadU(TagF32(), zeros + v * hn::Lanes(TagF32()));
     }
   }
   HWY_INLINE void Load(size_t row) {
@@ -124,7 +120,9 @@ class Int4Decoder {
     const size_t nibble = row % 2 * 4 + row / 2, place = nibble % kPlaces;
     const auto mask = hn::Set(d, 15u << (4 * place)), power = hn::Set(d, Power(place));
     const auto bits = hn::Or(hn::And(nibble < kPlaces ? low_[v] : high_[v], mask), power);
-    return hn::Sub(hn::BitCast(TagF32(), bits), offsets_[place][v]);
+    const V offset = hn::Add(hn::BitCast(TagF32(), power), hn::Set(TagF32(), 8.0f));
+    const V q = hn::Sub(hn::BitCast(TagF32(), bits), offset);
+    return kZeros ? hn::Sub(q, zeros_[v]) : q;
   }
 
  private:
@@ -135,7 +133,7 @@ class Int4Decoder {
 
   const uint32_t* b_;
   hn::Vec<TagU32> low_[kVectors], high_[kVectors];
-  V offsets_[kPlaces][kVectors];
+  V zeros_[kVectors];
 };
 
 // A panel of weights and its parameters.
@@ -367,7 +365,7 @@ HWY_INLINE void Run(const WeightOnlyGemmArgs& g, size_t first_row, size_t last_r
   uint16_t* high = reinterpret_cast<uint16_t*>(g.scratch);
   uint16_t* low = high + room;
   // With fewer rows of B, the error of SplitRow would be visible.
-  if (std::is_same_v<Decoder, Int4Decoder> && g.m == 1 && g.k >= 128 && g.zeros == nullptr) {
+  if (std::is_same_v<Decoder, Int4Decoder<false>> && g.m == 1 && g.k >= 128) {
     split = SplitRow(g.a, g.k, high, low);
   }
 #endif
@@ -438,7 +436,10 @@ void WeightOnlyGemmImpl(const WeightOnlyGemmArgs& g, size_t first_row, size_t la
       }
       return RunInt8<false>(g, first_row, last_row, first_column, last_column);
     case WeightFormat::kInt4:
-      return Run<Int4Decoder>(g, first_row, last_row, first_column, last_column);
+      if (g.zeros == nullptr) {
+        return Run<Int4Decoder<false>>(g, first_row, last_row, first_column, last_column);
+      }
+      return Run<Int4Decoder<true>>(g, first_row, last_row, first_column, last_column);
     case WeightFormat::kBFloat16:
       return Run<BFloat16Decoder>(g, first_row, last_row, first_column, last_column);
   }

@@ -29,7 +29,7 @@ struct WeightOnlyGemmArgs {
   size_t group = 0;               // not for kBFloat16
   const void* b = nullptr;        // packed, aligned to its element type
   const float* scales = nullptr;  // packed; null for kBFloat16
-  const float* zeros = nullptr;   // packed: integers from -128 to 127; null for none
+  const float* zeros = nullptr;   // packed; null for none
   float* scratch = nullptr;       // WeightOnlyScratch(m, k, lda) floats, unshared
   float* c = nullptr;             // rows ldc apart, as those of epilogue.other
   size_t ldc = 0;

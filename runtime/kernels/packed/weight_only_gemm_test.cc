@@ -208,6 +208,17 @@ TEST_P(WeightOnlyGemmTest, ZeroWeightsAddNothing) {
   }
 }
 
+TEST_P(WeightOnlyGemmTest, ZeroPointsMayBeFractions) {
+  for (WeightFormat format : {WeightFormat::kInt8, WeightFormat::kInt4}) {
+    for (size_t m : {1, 4, 5}) {
+      Problem p(format, m, 40, 256, 32, true, random_);
+      for (size_t i = 0; i < p.zero.size(); ++i) p.zero[i] += static_cast<float>(i % 64) / 64;
+      p.Pack();
+      p.Check();
+    }
+  }
+}
+
 TEST_P(WeightOnlyGemmTest, OperandsOfAllMagnitudes) {
   for (WeightFormat format : kFormats) {
     for (size_t m : {1, 3, 5}) {

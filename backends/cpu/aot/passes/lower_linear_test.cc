@@ -494,15 +494,12 @@ TEST(LowerLinear, LowersPerTensorInputAndPerRowWeight) {
       return (%y user_output) } })");
 }
 
-// Scales per row, groups of 6 and of columns, scales that are too small, and zero points that do
-// not fit into a byte.
+// Scales per row, groups of 6 and of columns, and scales that are too small.
 TEST(LowerLinear, DoesNotLowerOtherScales) {
-  ExpectLeftWith({.i32 = 128}, R"(program edge {
-    constants { state "w": i8[8,12] state "s": f32[8] state "g": f32[8,2] state "r": f32[8,1]
-                state "z": i32[12] state "h": f32[12] }
+  ExpectLeftWith({}, R"(program edge {
+    constants { state "w": i8[8,12] state "s": f32[8] state "g": f32[8,2] state "r": f32[8,1] }
     graph(%w: i8[8,12] buffer "w", %s: f32[8] buffer "s", %g: f32[8,2] buffer "g",
-          %r: f32[8,1] buffer "r", %z: i32[12] buffer "z", %h: f32[12] buffer "h",
-          %x: f32[2,8] user_input, %u: f32[2,12] user_input) {
+          %r: f32[8,1] buffer "r", %x: f32[2,8] user_input, %u: f32[2,12] user_input) {
       %a: f32[8,12] = edge.quantized_decomposed.dequantize_per_channel.default(%w, %s, none, 0, -127, 127, dtype:i8)
       %ay: f32[2,12] = edge.aten.mm.default(%x, %a)
       %b: f32[8,12] = edge.quantized_decomposed.dequantize_per_channel_group.default(%w, %g, none, -8, 7, dtype:i8, 6, dtype:f32)
@@ -514,10 +511,7 @@ TEST(LowerLinear, DoesNotLowerOtherScales) {
       %my: f32[2,12] = edge.aten.mm.default(%x, %m)
       %e: f32[8,12] = edge.quantized_decomposed.dequantize_per_tensor.default(%w, 1e-40, 0, -127, 127, dtype:i8)
       %ey: f32[2,12] = edge.aten.mm.default(%x, %e)
-      %f: f32[8,12] = edge.quantized_decomposed.dequantize_per_channel.default(%w, %h, %z, 1, -127, 127, dtype:i8)
-      %fy: f32[2,12] = edge.aten.mm.default(%x, %f)
-      return (%ay user_output, %by user_output, %bu user_output, %my user_output, %ey user_output,
-              %fy user_output) } })");
+      return (%ay user_output, %by user_output, %bu user_output, %my user_output, %ey user_output) } })");
 }
 
 // Signed inputs, weights with a zero point, and float weights.

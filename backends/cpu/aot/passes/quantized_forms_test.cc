@@ -293,6 +293,13 @@ TEST_F(QuantizedFormsTest, MatchesWeightOnlyMatrices) {
   EXPECT_EQ(MatrixOf("%d1: f32[8,16] = G(%w, %s2, none, -8, 7, dtype:i8, 8, dtype:f32) "
                      "%y: f32[16,8] = P(%d1, [1,0])"),
             "w 16x8 format 0 group 8 16 scales 0 zeros");
+  // Zero points of any size, and negative scales.
+  EXPECT_EQ(MatrixOf("%y: f32[8,16] = D(%w, -0.5, 129, -127, 127, dtype:i8)"),
+            "w 8x16 format 0 group 8 16 scales 16 zeros");
+  EXPECT_EQ(
+      MatrixOf(
+          "%d1: f32[8,16] = C(%w, %s, %zf, 0, -127, 127, dtype:i8) %y: f32[16,8] = P(%d1, [1,0])"),
+      "w 16x8 format 0 group 16 8 scales 8 zeros");
   EXPECT_EQ(MatrixOf("%y: f32[8,16] = To(%h)"), "h 8x16 format 2 group 0 0 scales 0 zeros");
   EXPECT_EQ(MatrixOf("%c: f32[8,16] = To(%w) %y: f32[8,16] = edge.aten.mul.Tensor(%c, %one)"),
             "w 8x16 format 0 group 8 16 scales 0 zeros");
@@ -313,11 +320,9 @@ TEST_F(QuantizedFormsTest, RejectsOtherMatrices) {
            "%y: f32[16,8] = P(%d1, [1,0])",
            "%y: f32[8,16] = D(%w32, 0.5, 0, -127, 127, dtype:i32)",
            "%y: f32[0,16] = D(%e, 0.5, 0, -127, 127, dtype:i8)",
-           // Zero points and scales out of range.
-           "%y: f32[8,16] = D(%w, 0.5, 128, -127, 127, dtype:i8)",
-           "%y: f32[8,16] = D(%w, 0.5, -129, -127, 127, dtype:i8)",
+           // Scales of unusual size.
            "%y: f32[8,16] = D(%w, 0.0, 0, -127, 127, dtype:i8)",
-           "%d1: f32[8,16] = C(%w, %s, %zf, 0, -127, 127, dtype:i8) %y: f32[16,8] = P(%d1, [1,0])",
+           "%y: f32[8,16] = D(%w, -1e31, 0, -127, 127, dtype:i8)",
            // Not float32 matrices, or not constant.
            "%y: f32[1,8,16] = D(%w, 0.5, 0, -127, 127, dtype:i8)",
            "%y: f64[8,16] = D(%w, 0.5, 0, -127, 127, dtype:i8)",

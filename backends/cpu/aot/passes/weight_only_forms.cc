@@ -140,14 +140,14 @@ std::optional<WeightOnlyForm> WeightOnlyForms::Find(const Argument& argument) co
     }
     return to;
   };
-  const bool usual = std::all_of(p->scales.begin(), p->scales.end(), &IsUsualScale);
-  const bool bytes = std::all_of(p->zeros.begin(), p->zeros.end(), [](double zero) {
-    return zero >= -128 && zero <= 127 && zero == std::floor(zero);
-  });
+  const bool usual = std::all_of(p->scales.begin(), p->scales.end(),
+                                 [](double scale) { return IsUsualScale(std::abs(scale)); });
+  const bool finite = std::all_of(p->zeros.begin(), p->zeros.end(),
+                                  [](double zero) { return std::isfinite(zero); });
   const std::optional<std::vector<float>> scales = arranged(p->scales),
                                           zeros = p->zeros.empty() ? std::vector<float>()
                                                                    : arranged(p->zeros);
-  if (!usual || !bytes || !scales.has_value() || !zeros.has_value()) return std::nullopt;
+  if (!usual || !finite || !scales.has_value() || !zeros.has_value()) return std::nullopt;
   const WeightFormat format = AllFourBits(*elements) ? WeightFormat::kInt4 : WeightFormat::kInt8;
   return WeightOnlyForm{*std::move(elements), format, p->group_size, *std::move(scales),
                         *std::move(zeros)};

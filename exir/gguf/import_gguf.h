@@ -1,0 +1,49 @@
+// Imports language models from GGUF files.
+//
+//   ABSL_ASSIGN_OR_RETURN(const auto ops, CreateStandardOps());
+//   ABSL_ASSIGN_OR_RETURN(GgufModel model, ImportGgufFile("model.gguf", *ops));
+//   // lower model.program as method "forward"
+#ifndef BELAY_EXIR_GGUF_IMPORT_GGUF_H_
+#define BELAY_EXIR_GGUF_IMPORT_GGUF_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "exir/ir/exported_program.h"
+#include "exir/op/op_registry.h"
+
+namespace belay::exir {
+
+struct GgufOptions {
+  // Positions of the cache. 0: the context length of the file, at most kDefaultContextLength.
+  int64_t context_length = 0;
+};
+inline constexpr int64_t kDefaultContextLength = 4096;
+
+struct GgufModel {
+  ExportedProgram program;  // BuildDecoder
+  std::string architecture;
+  int64_t context_length = 0;
+  absl::StatusOr<std::string> tokenizer;      // TokenizerJson
+  absl::StatusOr<std::string> chat_template;  // ChatTemplateJson
+};
+
+// Imports the model of a file, which may be any bytes. Float weights share the bytes; `owner` keeps
+// them alive. `ops` must outlive the program. O(bytes); memory: at most three times the bytes, and
+// the cache.
+//   kInvalidArgument  options.context_length is negative or larger than that of the file
+//   errors of GgufFile::Parse, ReadDecoderParameters and BuildDecoder
+absl::StatusOr<GgufModel> ImportGguf(std::shared_ptr<const void> owner,
+                                     absl::Span<const std::byte> bytes, const OpRegistry& ops,
+                                     const GgufOptions& options = {});
+// Same, for a file, which is mapped; also errors of MappedFile::Open. Errors name the path.
+absl::StatusOr<GgufModel> ImportGgufFile(const std::string& path, const OpRegistry& ops,
+                                         const GgufOptions& options = {});
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_GGUF_IMPORT_GGUF_H_

@@ -1,0 +1,91 @@
+// `belay import-gguf`: converts a language model in a GGUF file to a saved program, for lower.
+#include <iostream>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "exir/gguf/import_gguf.h"
+#include "exir/ops/standard_ops.h"
+#include "exir/serialize/saved_programs.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/llm/chat/chat_template.h"
+#include "runtime/llm/program_tokenizer.h"
+#include "runtime/llm/tokenizer/tokenizer.h"
+#include "tools/belay/command.h"
+#include "tools/belay/printing.h"
+#include "tools/belay/same_file.h"
+
+namespace belay::tools {
+namespace {
+
+// Adds a document of the file to the named data, if `reader` can read it. Otherwise prints why not,
+// unless the file has none.
+template <class Reader>
+void AddDocument(absl::StatusOr<std::string> json, std::string_view key, std::string_view what,
+                 std::string_view option, Reader reader, exir::SavedLoweringOptions& saved) {
+  absl::Status status = json.status();
+  if (status.ok()) status = reader(*json).status();
+  if (status.ok()) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(json->data());
+    saved.named_data.emplace_back(key, exir::Storage::Own({bytes, bytes + json->size()}));
+  } else if (!absl::IsNotFound(status)) {
+    std::cerr << "belay: " << what << " not imported: " << OneLine(FromAbsl(status.message()))
+              << "; use 'belay lower " << option << "'\n";
+  }
+}
+
+}  // namespace
+
+int ImportGgufModel(const ImportGgufOptions& options) {
+  const absl::Status differs = CheckOutputsDifferFromArchives({options.output}, {options.input});
+  if (!differs.ok()) return ReportBadUsage(differs);
+  const WithinLimits limits(options.limits, {options.input});
+  const auto ops = exir::CreateStandardOps();
+  if (!ops.ok()) return Report(ops.status());
+  auto model =
+      exir::ImportGgufFile(options.input, **ops, {.context_length = options.context_length});
+  if (!model.ok()) return Report(model.status());
+  exir::SavedLoweringOptions saved;
+  saved.constant_methods = {{"get_max_seq_len", model->context_length}};
+  saved.write_state_in_place = true;
+  AddDocument(
+      std::move(model->tokenizer), llm::kTokenizerKey, "tokenizer", "--tokenizer",
+      [](std::string_view json) { return llm::Tokenizer::FromJson(json); }, saved);
+  AddDocument(
+      std::move(model->chat_template), llm::kChatTemplateKey, "chat template", "--chat-template",
+      [](std::string_view json) { return llm::ChatTemplate::FromJson(json); }, saved);
+  exir::MethodPrograms programs;
+  programs.emplace_back("forward", std::move(model->program));
+  return Report(exir::WriteSavedPrograms(programs, options.output, saved));
+}
+
+Command ImportGgufCommand() {
+  const auto import = std::make_shared<ImportGgufOptions>();
+  return {
+      .name = "import-gguf",
+      .about = "Converts a language model (.gguf: llama, qwen3, gemma3) to a saved program (.bir).",
+      .options = WithLimits(
+          {{"file", &import->input, "the GGUF file", {.not_empty = true}},
+           {"-o,--output",
+            &import->output,
+            "the file of saved programs (.bir) to write",
+            {.required = true, .not_empty = true}},
+           {"--context-length",
+            &import->context_length,
+            absl::StrCat("N: positions of the cache; default: those of the model, at most ",
+                         exir::kDefaultContextLength),
+            {.least = 1, .most = 1 << 24}}},
+          &import->limits, /*lowers=*/true),
+      .footer =
+          "The program contains the tokenizer and the chat template of the file.\n"
+          "Example: belay import-gguf model.gguf -o model.bir\n"
+          "         belay lower model.bir -o model.belay\n"
+          "         belay generate model.belay --prompt \"Once upon a time\"",
+      .owned = import,
+      .run = [import] { return ImportGgufModel(*import); },
+  };
+}
+
+}  // namespace belay::tools
