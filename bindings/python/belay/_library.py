@@ -295,6 +295,7 @@ _FALLIBLE = {
     "belay_method_load": [c_void_p, c_char_p, POINTER(MethodOptions), _HANDLE],
     "belay_method_input_info": [c_void_p, c_size_t, POINTER(InputInfo)],
     "belay_method_output_info": [c_void_p, c_size_t, POINTER(OutputInfo)],
+    "belay_method_get_string": [c_void_p, c_size_t, POINTER(c_void_p), POINTER(c_size_t)],
     # Pointers as numbers: the call of a method is short.
     "belay_method_call": [c_void_p, c_void_p, c_size_t, c_void_p, c_size_t, c_void_p],
 }
