@@ -50,7 +50,9 @@ void BlendPositionsImpl(const GridNeighbors& at, int neighbors, int64_t count,
     for (int k = 0; k < neighbors; ++k) {
       const auto offset = hn::LoadU(di, at.offset[k] + p);
       const auto inside = hn::RebindMask(d, hn::Ge(offset, hn::Zero(di)));
-      const auto value = hn::MaskedGatherIndex(inside, d, image, offset);
+      // Highway asserts in debug builds that indices of masked lanes are not negative either.
+      const auto index = hn::Max(offset, hn::Zero(di));
+      const auto value = hn::MaskedGatherIndex(inside, d, image, index);
       sum = hn::MulAdd(hn::LoadU(d, at.weight[k] + p), value, sum);
     }
     if (p + lanes <= count) {
