@@ -38,8 +38,8 @@ HWY_INLINE size_t BlockOf(const GemmF32Args& g) {
 
 using V = hn::Vec<TagF32>;
 
-// Computes kRows rows of C by kVectors vectors, one or two, and stores `columns` columns. `b` has rows
-// of full vectors, `stride` apart.
+// Computes kRows rows of C by kVectors vectors, one or two, and stores `columns` columns. `b` has
+// rows of full vectors, `stride` apart.
 template <size_t kRows, size_t kVectors>
 HWY_INLINE void Tile(const GemmF32Args& g, size_t row, size_t column, size_t columns,
                      const float* HWY_RESTRICT b, size_t stride) {
@@ -50,13 +50,12 @@ HWY_INLINE void Tile(const GemmF32Args& g, size_t row, size_t column, size_t col
   // A long sum is the sum of block sums. Its error grows with the block length and the number of
   // blocks instead of with k. The totals are in memory; the registers accumulate a block.
   HWY_ALIGN float totals[2 * kRows * HWY_MAX_BYTES / sizeof(float)];
-  const V alpha = hn::Set(d, g.alpha);
+  // Arrays of vectors: scalable-vector targets are disabled (third_party/highway).
+  V sum0[kRows], sum1[kRows];
   const size_t block = BlockOf(g);
   size_t p = 0;
-  bool first = true;
-  while (true) {
-    // Arrays of vectors: scalable-vector targets are disabled (third_party/highway).
-    V sum0[kRows], sum1[kRows];
+  do {
+    const bool first = p == 0;
     HWY_UNROLL(kRows)
     for (size_t r = 0; r < kRows; ++r) sum0[r] = sum1[r] = hn::Zero(d);
     const size_t end = HWY_MIN(g.k, p + block);
@@ -71,49 +70,45 @@ HWY_INLINE void Tile(const GemmF32Args& g, size_t row, size_t column, size_t col
         if constexpr (kVectors == 2) sum1[r] = hn::MulAdd(x, b1, sum1[r]);
       }
     }
-    if (!first) {
-      HWY_UNROLL(kRows)
-      for (size_t r = 0; r < kRows; ++r) {
-        sum0[r] = hn::Add(hn::Load(d, totals + 2 * r * lanes), sum0[r]);
-        if constexpr (kVectors == 2) {
-          sum1[r] = hn::Add(hn::Load(d, totals + (2 * r + 1) * lanes), sum1[r]);
-        }
-      }
-    }
-    if (p < g.k) {
-      HWY_UNROLL(kRows)
-      for (size_t r = 0; r < kRows; ++r) {
-        hn::Store(sum0[r], d, totals + 2 * r * lanes);
-        if constexpr (kVectors == 2) hn::Store(sum1[r], d, totals + (2 * r + 1) * lanes);
-      }
-      first = false;
-      continue;
-    }
+    const bool last = p == g.k;
+    if (first && last) break;
     HWY_UNROLL(kRows)
     for (size_t r = 0; r < kRows; ++r) {
-      const V bias = g.row_bias == nullptr ? hn::Zero(d) : hn::Set(d, g.row_bias[row + r]);
-      float* HWY_RESTRICT c = g.c + (row + r) * g.ldc + column;
-      const auto finish = [&](V sum, size_t at, size_t count) HWY_ATTR {
-        V y = hn::Add(hn::Mul(sum, alpha), bias);
-        if (g.column_bias != nullptr)
-          y = hn::Add(y, hn::LoadN(d, g.column_bias + column + at, count));
-        if (HWY_LIKELY(count == lanes)) {
-          hn::StoreU(y, d, c + at);
-        } else {
-          hn::StoreN(y, d, c + at, count);
-        }
-      };
-      finish(sum0[r], 0, HWY_MIN(columns, lanes));
-      if constexpr (kVectors == 2) {
-        if (columns > lanes) finish(sum1[r], lanes, columns - lanes);
+      float* HWY_RESTRICT total = totals + 2 * r * lanes;
+      if (!first) {
+        sum0[r] = hn::Add(hn::Load(d, total), sum0[r]);
+        if constexpr (kVectors == 2) sum1[r] = hn::Add(hn::Load(d, total + lanes), sum1[r]);
+      }
+      if (!last) {
+        hn::Store(sum0[r], d, total);
+        if constexpr (kVectors == 2) hn::Store(sum1[r], d, total + lanes);
       }
     }
-    return;
+  } while (p < g.k);
+  const V alpha = hn::Set(d, g.alpha);
+  HWY_UNROLL(kRows)
+  for (size_t r = 0; r < kRows; ++r) {
+    const V bias = g.row_bias == nullptr ? hn::Zero(d) : hn::Set(d, g.row_bias[row + r]);
+    float* HWY_RESTRICT c = g.c + (row + r) * g.ldc + column;
+    const auto finish = [&](V sum, size_t at, size_t count) HWY_ATTR {
+      V y = hn::Add(hn::Mul(sum, alpha), bias);
+      if (g.column_bias != nullptr)
+        y = hn::Add(y, hn::LoadN(d, g.column_bias + column + at, count));
+      if (HWY_LIKELY(count == lanes)) {
+        hn::StoreU(y, d, c + at);
+      } else {
+        hn::StoreN(y, d, c + at, count);
+      }
+    };
+    finish(sum0[r], 0, HWY_MIN(columns, lanes));
+    if constexpr (kVectors == 2) {
+      if (columns > lanes) finish(sum1[r], lanes, columns - lanes);
+    }
   }
 }
 
-// Computes rows [first, last) of a panel of at most kVectors vectors. Returns false if the call shall
-// stop.
+// Computes rows [first, last) of a panel of at most kVectors vectors. Returns false if the budget is
+// used up.
 template <size_t kVectors>
 HWY_INLINE bool Panel(const GemmF32Args& g, size_t first, size_t last, size_t column,
                       size_t columns, const float* HWY_RESTRICT b, size_t stride,
@@ -182,14 +177,16 @@ HWY_INLINE void DotProducts(const GemmF32Args& g, size_t row, const float* HWY_R
   }
 }
 
+// Computes the rows of a part if B has few columns, by dot products.
 void FewColumns(const GemmF32Args& g, const GemmPart& part) {
-  const float* columns = part.scratch;
-  if (g.pack == nullptr && g.n == 1 && g.ldb == 1) columns = g.b;
-  for (size_t j = 0; j < g.n && columns == part.scratch; ++j) {
+  const bool in_place = g.pack == nullptr && g.n == 1 && g.ldb == 1;
+  const float* columns = in_place ? g.b : part.scratch;
+  for (size_t j = 0; j < g.n && !in_place; ++j) {
+    float* HWY_RESTRICT to = part.scratch + j * g.k;
     if (g.pack != nullptr) {
-      g.pack(g.pack_source, j, 1, 1, part.scratch + j * g.k);
+      g.pack(g.pack_source, j, 1, 1, to);
     } else {
-      for (size_t p = 0; p < g.k; ++p) part.scratch[j * g.k + p] = g.b[p * g.ldb + j];
+      for (size_t p = 0; p < g.k; ++p) to[p] = g.b[p * g.ldb + j];
     }
   }
   Budget::Pace pace;

@@ -1,6 +1,7 @@
 // mm, bmm, addmm and _grouped_mm. float32 matrices with contiguous rows are read in place.
 // Otherwise the left operand is copied and the right one is packed panel by panel.
 #include <algorithm>
+#include <optional>
 
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
@@ -44,13 +45,19 @@ struct Product {
   float alpha = 1, beta = 1;
 };
 
-// Sizes of the parts of the scratch memory, in floats. Parts that are not needed are empty. A batch
-// has panels and copies per thread; a single matrix has a panel per thread.
+// Parts of the scratch memory, in floats: a panel per thread; copies of A and C, one for each matrix
+// that is computed at a time; a copy of the addend. Copies that are not needed are empty.
 struct Scratch {
-  uint64_t threads = 1, panels = 0, a = 0, c = 0, addend = 0;
-  bool batch = false;
-  uint64_t part() const { return panels + a + c; }
-  uint64_t total() const { return part() * (batch ? threads : 1) + addend; }
+  uint64_t panel = 0, a = 0, c = 0, addend = 0;
+  uint64_t threads = 1, copies = 1;
+  float* PanelOf(float* scratch, int thread) const {
+    return scratch + panel * static_cast<uint64_t>(thread);
+  }
+  float* CopiesOf(float* scratch, int copy) const {
+    return scratch + panel * threads + (a + c) * static_cast<uint64_t>(copy);
+  }
+  float* Addend(float* scratch) const { return CopiesOf(scratch, static_cast<int>(copies)); }
+  uint64_t total() const { return panel * threads + (a + c) * copies + addend; }
 };
 
 // Whether the addend is a row that the GEMM adds as column bias.
@@ -66,27 +73,28 @@ Scratch ScratchFor(const KernelContext& context, const TensorView& a, const Tens
                  k = static_cast<uint64_t>(a.sizes[last]),
                  n = static_cast<uint64_t>(b.sizes[b.rank() - 1]);
   Scratch s;
+  s.panel = GemmScratch(k);
   s.threads = static_cast<uint64_t>(context.num_threads());
-  s.batch = a.rank() == 3;
-  s.panels = GemmScratch(k) * (s.batch ? 1 : s.threads);
+  if (a.rank() == 3) s.copies = std::min(s.threads, static_cast<uint64_t>(a.sizes[0]));
   if (!HasRows(a)) s.a = m * k;
   if (!HasRows(out)) s.c = m * n;
   if (addend != nullptr && !IsColumnBias(*addend, static_cast<int64_t>(n), beta)) s.addend = m * n;
   return s;
 }
 
-// Computes one matrix of the result, on the threads of `context` if it is not null. `parts` is the
-// layout of `scratch`; `addend_copy` is the addend, unless it is a column bias.
-void MultiplyMatrices(const KernelContext* context, const Product& p, const TensorView& left,
+// Computes one matrix of the result. `thread` is its thread and the number of its copies; without
+// one, all threads compute it. The addend is copied already, unless it is a column bias.
+void MultiplyMatrices(const KernelContext& context, const Product& p, const TensorView& left,
                       const TensorView& right, const TensorView& result, const Scratch& parts,
-                      float* scratch, const float* addend_copy) {
-  float* const a_copy = scratch + parts.panels;
+                      float* scratch, std::optional<int> thread) {
+  float* const a_copy = parts.CopiesOf(scratch, thread.value_or(0));
   float* const c_copy = a_copy + parts.a;
+  const float* const addend_copy = parts.Addend(scratch);
   GemmF32Args args;
   args.m = static_cast<size_t>(left.sizes[0]);
   args.n = static_cast<size_t>(right.sizes[1]);
   args.k = static_cast<size_t>(left.sizes[1]);
-  args.scratch = scratch;
+  args.scratch = parts.PanelOf(scratch, thread.value_or(0));
   args.alpha = p.alpha;
   if (parts.a != 0) {
     CopyConvertible(left, TensorView::Contiguous(DType::kFloat32, left.sizes, a_copy));
@@ -107,10 +115,10 @@ void MultiplyMatrices(const KernelContext* context, const Product& p, const Tens
   float* c = parts.c != 0 ? c_copy : result.as<float>();
   args.c = c;
   args.ldc = parts.c != 0 ? args.n : static_cast<size_t>(result.strides[0]);
-  if (context != nullptr) {
-    GemmF32(*context, args);
-  } else {
+  if (thread.has_value()) {
     GemmF32(args);
+  } else {
+    GemmF32(context, args);
   }
   if (parts.addend != 0) {
     PointwiseParams beta;
@@ -138,22 +146,22 @@ absl::Status Multiply(KernelContext& context, const Product& p, int batch_dims) 
   const Scratch parts = ScratchFor(context, a, b, *out, p.addend, p.beta);
   ABSL_ASSIGN_OR_RETURN(float* scratch,
                         ScratchArray<float>(context, static_cast<int64_t>(parts.total())));
-  float* const addend_copy = scratch + parts.total() - parts.addend;
   if (parts.addend != 0) {
-    CopyConvertible(addend, TensorView::Contiguous(DType::kFloat32, addend.sizes, addend_copy));
+    CopyConvertible(addend,
+                    TensorView::Contiguous(DType::kFloat32, addend.sizes, parts.Addend(scratch)));
   }
-  const bool divides_matrix = !parts.batch || (a.sizes[0] == 1 && parts.a + parts.c == 0);
-  if (divides_matrix) {
-    MultiplyMatrices(&context, p, MatrixOf(a, 0), MatrixOf(b, 0), MatrixOf(*out, 0), parts, scratch,
-                     addend_copy);
+  const auto multiply = [&](int64_t i, std::optional<int> thread) {
+    MultiplyMatrices(context, p, MatrixOf(a, i), MatrixOf(b, i), MatrixOf(*out, i), parts, scratch,
+                     thread);
+  };
+  const int64_t batches = batch_dims == 0 ? 1 : a.sizes[0];
+  if (batches == 1) {
+    multiply(0, std::nullopt);
     return absl::OkStatus();
   }
   const double work = static_cast<double>(out->numel()) * static_cast<double>(a.sizes[2]);
-  RunRanges(context, a.sizes[0], 1, work, [&](int part, int64_t first, int64_t last) {
-    for (int64_t i = first; i < last; ++i) {
-      MultiplyMatrices(nullptr, p, MatrixOf(a, i), MatrixOf(b, i), MatrixOf(*out, i), parts,
-                       scratch + static_cast<uint64_t>(part) * parts.part(), addend_copy);
-    }
+  RunRanges(context, batches, 1, work, [&](int thread, int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) multiply(i, thread);
   });
   return absl::OkStatus();
 }
@@ -193,7 +201,8 @@ absl::Status GroupedMm(KernelContext& context, const GroupedProductCall<KernelAr
   return ForEachGroup(*call.offsets, a.sizes[0], [&](int64_t group, int64_t first, int64_t end) {
     TensorView left = RowsOf(a, first, end), right = MatrixOf(b, std::max<int64_t>(group, 0));
     if (group < 0) left.sizes[1] = right.sizes[0] = 0;  // empty sums
-    MultiplyMatrices(nullptr, p, left, right, RowsOf(*out, first, end), parts, scratch, nullptr);
+    MultiplyMatrices(context, p, left, right, RowsOf(*out, first, end), parts, scratch,
+                     std::nullopt);
   });
 }
 
