@@ -162,27 +162,23 @@ struct Channels {
 template <int kRows, int kWidth, int kStride, int kPixels, bool kBorder>
 HWY_INLINE void Block(const Row& first, const Channels& channels, int64_t x) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(TagF32()));
-  const DepthwiseArgs& g = *first.args;
-  const int64_t taps = g.kernel_height * g.kernel_width;
-  Row row = first;
+  const int64_t taps = first.args->kernel_height * first.args->kernel_width;
+  const auto from_channel = [&](int64_t c) HWY_ATTR {
+    Row row = first;
+    row.in += c;
+    row.out += c;
+    row.weight += c / kDepthwiseChannels * taps * kDepthwiseChannels + c % kDepthwiseChannels;
+    if (row.bias != nullptr) row.bias += c;
+    if (row.other != nullptr) row.other += c;
+    return row;
+  };
   int64_t c = channels.first;
-  row.in += c;
-  row.out += c;
-  if (row.bias != nullptr) row.bias += c;
-  if (row.other != nullptr) row.other += c;
   for (; c + lanes <= channels.last; c += lanes) {
-    row.weight =
-        first.weight + c / kDepthwiseChannels * taps * kDepthwiseChannels + c % kDepthwiseChannels;
-    Pixels<kRows, kWidth, kStride, kPixels, kBorder, false>(row, x);
-    row.in += lanes;
-    row.out += lanes;
-    if (row.bias != nullptr) row.bias += lanes;
-    if (row.other != nullptr) row.other += lanes;
+    Pixels<kRows, kWidth, kStride, kPixels, kBorder, false>(from_channel(c), x);
   }
   if (c == channels.last) return;
+  Row row = from_channel(c);
   row.count = static_cast<size_t>(channels.last - c);
-  row.weight =
-      first.weight + c / kDepthwiseChannels * taps * kDepthwiseChannels + c % kDepthwiseChannels;
   LastChannels<kRows, kWidth, kStride>(row, x, kPixels);
 }
 
@@ -240,11 +236,11 @@ HWY_INLINE RowFn RowsInPairs(const DepthwiseArgs& g) {
   return nullptr;
 }
 
-// Number of channels whose window rows stay in the first-level cache while the window moves down: a
-// multiple of the lanes, or all.
+// Number of channels that are computed for all rows before the next ones: all, or a multiple of the
+// lanes whose window rows stay in the first-level cache while the window moves down.
 HWY_INLINE int64_t CachedChannels(const DepthwiseArgs& g, int64_t rows) {
   constexpr int64_t kCachedFloats = 8192;
-  // With few rows, an image row is read as often as its channels are.
+  // With few rows, image rows are hardly read again.
   if (rows < 2 * g.kernel_height) return g.channels;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(TagF32()));
   const int64_t window_floats = g.kernel_height * g.width * lanes;
@@ -278,16 +274,13 @@ void DepthwiseRowsImpl(const DepthwiseArgs& g, int64_t first, int64_t last) {
                                .count = hn::Lanes(TagF32())},
                               channels);
       if (IsLinear(e)) continue;
+      // All channels of a row are contiguous.
+      const bool whole = group == g.channels;
       for (int64_t i = 0; i < rows; ++i) {
         const int64_t from = at + i * step + c;
-        const auto width = static_cast<size_t>(g.channels);
-        const float* other = e.other == nullptr ? nullptr : e.other + from;
-        if (group == g.channels) {
-          FinishTile(e, other, g.out + from, static_cast<size_t>(row), 1, static_cast<size_t>(row));
-        } else {
-          FinishTile(e, other, g.out + from, width, static_cast<size_t>(g.out_width),
-                     static_cast<size_t>(channels.last - c));
-        }
+        FinishTile(e, e.other == nullptr ? nullptr : e.other + from, g.out + from,
+                   static_cast<size_t>(g.channels), static_cast<size_t>(whole ? 1 : g.out_width),
+                   static_cast<size_t>(whole ? row : channels.last - c));
       }
     }
   }
