@@ -46,24 +46,26 @@ struct Group : PointwiseGroupCall<KernelArguments> {
       const Step& step = steps[static_cast<size_t>(k)];
       // Logical operators work on bytes.
       const bool bytes = step.kind->truth && step.kind->truth_operands != 0;
+      const bool divides_by_scalar =
+          step.kind->op == PointwiseOp::kDiv && IsScalar(step.operands[1]);
       loops[static_cast<size_t>(k)] =
-          FindLoop(step.kind->op, bytes ? DType::kUint8 : DType::kFloat32);
+          FindLoop(divides_by_scalar ? PointwiseOp::kDivBy : step.kind->op,
+                   bytes ? DType::kUint8 : DType::kFloat32);
       if (loops[static_cast<size_t>(k)] == nullptr) {
         return absl::InvalidArgumentError("ops: a step without a loop");
       }
-      // The loops of add and sub multiply their second operand by a scalar.
       PointwiseParams& scalar = params[static_cast<size_t>(k)];
-      if (step.kind->op == PointwiseOp::kDiv && IsScalar(step.operands[1])) {
-        loops[static_cast<size_t>(k)] = FindLoop(PointwiseOp::kDivBy, DType::kFloat32);
-        scalar.Set(0, EValue(static_cast<double>(
-                          scalars[static_cast<size_t>(step.operands[1] - num_inputs)])));
-      }
+      const auto value_of = [&](int operand) {
+        const int value = step.operands[static_cast<size_t>(operand)];
+        return EValue(static_cast<double>(scalars[static_cast<size_t>(value - num_inputs)]));
+      };
+      if (divides_by_scalar) scalar.Set(0, value_of(1));
+      // The loops of add and sub multiply their second operand by a scalar.
       if (step.kind->op == PointwiseOp::kAdd || step.kind->op == PointwiseOp::kSub) {
         scalar.Set(0, EValue(1.0));
       }
       for (int i = 0; i < step.kind->scalars; ++i) {
-        const int at = step.operands[static_cast<size_t>(step.kind->operands + i)] - num_inputs;
-        scalar.Set(i, EValue(static_cast<double>(scalars[static_cast<size_t>(at)])));
+        scalar.Set(i, value_of(step.kind->operands + i));
       }
       for (int i = 0; i < step.kind->operands; ++i) {
         const int value = step.operands[static_cast<size_t>(i)];

@@ -168,10 +168,6 @@ struct Div : BinaryOp {
     return a / b;
   }
 };
-struct DivBy : UnaryOp {
-  template <class T>
-  static constexpr bool kDefined = std::is_same_v<T, float>;
-};
 struct Maximum : BinaryOp {
   template <class T>
   static HWY_INLINE T Of(T a, T b, T, T) {
@@ -268,31 +264,6 @@ HWY_INLINE void MapSqrt(const void* in, void* result, size_t n) {
   }
 }
 
-// out = a / divisor, correctly rounded. Two steps refine a * (1 / divisor): by Markstein's theorem the
-// second one rounds as a division does, since the first one is within 1 ULP. Zeros, and numbers so
-// large or small that a remainder could overflow or underflow, are divided.
-void RunDivBy(const void* const* operands, void* result, size_t n, const PointwiseParams& params) {
-  const hn::ScalableTag<float> d;
-  const float* a = static_cast<const float*>(operands[0]);
-  float* out = static_cast<float*>(result);
-  const float scalar = params.Get<float>(0), size = std::fabs(scalar);
-  const auto divisor = hn::Set(d, scalar), inverse = hn::Set(d, 1.0f / scalar);
-  const bool moderate = HWY_NATIVE_FMA && size > 0x1p-30f && size < 0x1p30f;
-  for (size_t i = 0; i < n; i += hn::Lanes(d)) {
-    const size_t count = HWY_MIN(hn::Lanes(d), n - i);
-    const auto x = hn::LoadN(d, a + i, count), magnitude = hn::Abs(x);
-    const auto zero = hn::Eq(x, hn::Zero(d));
-    const auto first = hn::Mul(x, inverse);
-    auto q = hn::MulAdd(hn::NegMulAdd(divisor, first, x), inverse, first);
-    q = hn::MulAdd(hn::NegMulAdd(divisor, q, x), inverse, q);
-    q = hn::IfThenElse(zero, first, q);
-    const auto usual =
-        hn::And(hn::Gt(magnitude, hn::Set(d, 0x1p-60f)), hn::Lt(magnitude, hn::Set(d, 0x1p90f)));
-    if (HWY_UNLIKELY(!moderate || !hn::AllTrue(d, hn::Or(zero, usual)))) q = hn::Div(x, divisor);
-    hn::StoreN(q, d, out + i, count);
-  }
-}
-
 // Exponents for which PyTorch does not call pow() are computed as in PyTorch. Other exponents: floats
 // only.
 struct Pow : UnaryOp {};
@@ -323,8 +294,6 @@ VectorLoop LoopOf(DType type) {
     using T = decltype(zero);
     if constexpr (std::is_same_v<Op, Pow>) {
       return &RunPow<T>;
-    } else if constexpr (std::is_same_v<Op, DivBy> && std::is_same_v<T, float>) {
-      return &RunDivBy;
     } else if constexpr (Op::template kDefined<T>) {
       return &Run<Op, T>;
     } else {

@@ -85,6 +85,28 @@ BELAY_DEFINE(Tanh, SafeTanh(d, x))
 BELAY_DEFINE(Trunc, hn::CopySign(hn::Trunc(x), x))
 #undef BELAY_DEFINE
 
+// out = x / divisor, correctly rounded: x * (1 / divisor) is corrected twice. By Markstein's theorem,
+// the second correction rounds as a division does, since the first result is within 1 ULP. Numbers so
+// large or small that a remainder could overflow or underflow are divided.
+void DivBy(const void* const* operands, void* out, size_t n, const PointwiseParams& params) {
+  const float divisor = params.Get<float>(0), size = std::fabs(divisor);
+  if (!HWY_NATIVE_FMA || !(size > 0x1p-30f && size < 0x1p30f)) {
+    return Map(operands, out, n,
+               [=](auto d, auto x) HWY_ATTR { return hn::Div(x, hn::Set(d, divisor)); });
+  }
+  Map(operands, out, n, [=](auto d, auto x) HWY_ATTR {
+    const auto y = hn::Set(d, divisor), inverse = hn::Set(d, 1.0f / divisor);
+    const auto zero = hn::Eq(x, hn::Zero(d));
+    const auto first = hn::Mul(x, inverse);
+    auto q = hn::MulAdd(hn::NegMulAdd(y, first, x), inverse, first);
+    q = hn::MulAdd(hn::NegMulAdd(y, q, x), inverse, q);
+    const auto moderate =
+        hn::And(hn::Gt(hn::Abs(x), hn::Set(d, 0x1p-60f)), hn::Lt(hn::Abs(x), hn::Set(d, 0x1p90f)));
+    if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Or(zero, moderate)))) return hn::Div(x, y);
+    return hn::IfThenElse(zero, first, q);  // keeps the sign of zeros
+  });
+}
+
 // Scalar parameters: alpha, scale and input_scale.
 void Elu(const void* const* operands, void* out, size_t n, const PointwiseParams& params) {
   const float alpha = params.Get<float>(0), scale = params.Get<float>(1),

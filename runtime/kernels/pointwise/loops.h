@@ -24,7 +24,6 @@ namespace belay {
   X(ClampLow)                   \
   X(ClampBoth)                  \
   X(Div)                        \
-  X(DivBy)                      \
   X(LeakyRelu)                  \
   X(Maximum)                    \
   X(Minimum) X(Mul) X(Neg) X(Not) X(Or) X(Pow) X(Relu) X(ReverseSub) X(Sign) X(Sub) X(Xor)
@@ -39,6 +38,7 @@ namespace belay {
 #define BELAY_FLOAT_OPS(X) \
   X(Ceil)                  \
   X(Cos)                   \
+  X(DivBy)                 \
   X(Elu)                   \
   X(Erf)                   \
   X(Erfc)                  \
@@ -82,9 +82,9 @@ using VectorLoop = void (*)(const void* const* operands, void* out, size_t n,
 // Returns the loop for elements of float32, float64, int64, int32, int8 or uint8; null if not
 // supported. Comparison loops write bytes that are 0 or 1. The first operand of kWhere is bytes
 // that are 0 or 1, for every type. kPow supports the exponents that IsQuickExponent accepts, and
-// for float32 all exponents (pow_loops.h). kDivBy has one operand, of float32, and divides it by
-// scalar 0. kPowOfBase has one operand, the exponent; scalar 0 is the
-// base, which is positive, finite and not 1.
+// for float32 all exponents (pow_loops.h). kDivBy has one operand, which it divides by scalar 0.
+// kPowOfBase has one operand, the exponent; scalar 0 is the base, which is positive, finite and not
+// 1.
 VectorLoop FindLoop(PointwiseOp op, DType type);
 bool IsComparison(PointwiseOp op);  // writes truth values
 
