@@ -136,25 +136,17 @@ bool AcceptsSearch(const KernelContext& context, const SearchCall<KernelArgument
 absl::Status Search(KernelContext& context, const SearchCall<KernelArguments>& call) {
   const TensorView &boundaries = *call.boundaries, &values = *call.values;
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, call.dtype, values));
-  const int64_t size = boundaries.sizes[0];
-  constexpr int64_t kPiece = 256;
-  for (StridedIterator<2> it(values.sizes, {values.strides, out->strides}); !it.done();) {
-    float x[kPiece];
-    int32_t found[kPiece];
-    int64_t places[kPiece], n = 0;
-    for (; n < kPiece && !it.done(); ++n, it.Next()) {
-      x[n] = values.as<const float>()[it.offset(0)];
-      places[n] = it.offset(1);
-    }
-    FindBoundaries(boundaries.as<const float>(), static_cast<int32_t>(size), call.right, x,
-                   static_cast<size_t>(n), found);
-    for (int64_t i = 0; i < n; ++i) {
-      if (call.dtype == DType::kInt32) {
-        out->as<int32_t>()[places[i]] = found[i];
-      } else {
-        out->as<int64_t>()[places[i]] = found[i];
-      }
-    }
+  RunSource source(values.data, values.dtype, values.sizes, values.strides, DType::kFloat32);
+  RunSink sink(out->data, out->dtype, out->sizes, out->strides, DType::kInt32);
+  RunStorage read, written;
+  for (int64_t left = values.numel(); left > 0;) {
+    const int64_t n = std::min(left, kRunBufferLength);
+    const auto* x = static_cast<const float*>(source.Next(n, read));
+    FindBoundaries(boundaries.as<const float>(), static_cast<int32_t>(boundaries.sizes[0]),
+                   call.right, x, static_cast<size_t>(n),
+                   static_cast<int32_t*>(sink.Place(n, written)));
+    sink.Commit(n, written);
+    left -= n;
   }
   return absl::OkStatus();
 }
