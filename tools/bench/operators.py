@@ -341,22 +341,22 @@ def time_eager(torch, module, inputs, seconds):
 def measure(torch, numpy, name, function, shapes, arguments):
     """Returns the row of one case: {name, belay_ms, eager_ms, ratio, error}, or {name, problem}."""
     base = arguments.data / re.sub(r"\W", "_", name)
+    archive = base.with_suffix(".pt2")
     torch.manual_seed(0)
-    module = module_of(torch, function)
-    inputs = [s() if callable(s) else torch.randn(*s) for s in shapes]
-    if not base.with_suffix(".pt2").exists():
+    eager_module = module_of(torch, function)
+    if not archive.exists():
+        inputs = [s() if callable(s) else torch.randn(*s) for s in shapes]
         with torch.no_grad():
-            torch.export.save(torch.export.export(module, tuple(inputs)), base.with_suffix(".pt2"))
+            torch.export.save(torch.export.export(eager_module, tuple(inputs)), archive)
         for i, value in enumerate(inputs):
             numpy.save(f"{base}.{i}.npy", value.numpy())
-    # The weights are those of the archive, so that several runs of this command agree.
-    module = torch.export.load(base.with_suffix(".pt2")).module()
+    # The archive may be of an earlier run, which had other random weights.
     inputs = [torch.from_numpy(numpy.load(f"{base}.{i}.npy")) for i in range(len(shapes))]
     with torch.no_grad():
-        expected = module(*inputs)
+        expected = torch.export.load(archive).module()(*inputs)
     program = base.with_suffix(".belay")
     lower = subprocess.run(
-        [arguments.belay, "lower", base.with_suffix(".pt2"), "-o", program, *arguments.lower], capture_output=True, text=True)
+        [arguments.belay, "lower", archive, "-o", program, *arguments.lower], capture_output=True, text=True)
     if lower.returncode:
         return {"name": name, "problem": lower.stderr[-200:]}
     files = [part for i in range(len(inputs)) for part in ("--input", f"{base}.{i}.npy")]
@@ -372,7 +372,6 @@ def measure(torch, numpy, name, function, shapes, arguments):
     error = float(numpy.abs(found - expected)[finite].max(initial=0) / largest)
     if not error < 1e-3:
         return {"name": name, "problem": f"differs by {error:.1e} of the largest value"}
-    eager_module = module if arguments.graph else module_of(torch, function)
     rounds = []
     for _ in range(arguments.rounds):
         bench = subprocess.run(
@@ -393,7 +392,6 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=0.15, help="of each measurement")
     parser.add_argument("--lower", default=[], type=str.split, help="options of `belay lower`, e.g. '--backend none'")
-    parser.add_argument("--graph", action="store_true", help="time the exported graph in place of the module")
     parser.add_argument("--json", type=pathlib.Path)
     arguments = parser.parse_args()
 
