@@ -1,6 +1,7 @@
 #include "runtime/kernels/conv/conv.h"
 
 #include "runtime/core/budget.h"
+#include "runtime/kernels/call/inside_range.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/conv/conv.cc"
@@ -146,16 +147,6 @@ void DepthwisePlaneF32Impl(const ConvGeometry& g, const float* image, const floa
   }
 }
 
-void AddRowF32Impl(const float* HWY_RESTRICT in, int64_t count, float* HWY_RESTRICT out) {
-  const D d;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    hn::StoreU(hn::Add(hn::LoadU(d, out + i), hn::LoadU(d, in + i)), d, out + i);
-  }
-  for (; i < count; ++i) out[i] += in[i];
-}
-
 }  // namespace HWY_NAMESPACE
 }  // namespace belay
 HWY_AFTER_NAMESPACE();
@@ -167,11 +158,6 @@ HWY_EXPORT(DepthwisePlaneF32Impl);
 void DepthwisePlaneF32(const ConvGeometry& g, const float* image, const float* weight, float bias,
                        float* out) {
   HWY_DYNAMIC_DISPATCH(DepthwisePlaneF32Impl)(g, image, weight, bias, out);
-}
-
-HWY_EXPORT(AddRowF32Impl);
-void AddRowF32(const float* in, int64_t count, float* out) {
-  HWY_DYNAMIC_DISPATCH(AddRowF32Impl)(in, count, out);
 }
 
 }  // namespace belay

@@ -8,7 +8,6 @@
 #ifndef BELAY_RUNTIME_KERNELS_CONV_CONV_H_
 #define BELAY_RUNTIME_KERNELS_CONV_CONV_H_
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -46,23 +45,10 @@ struct ConvGeometry {
   int64_t shift(int d, int64_t k) const { return k * dilation[d] - padding[d]; }
 };
 
-// Positions x < count with x * stride + shift in [0, size): first <= x < last.
-struct InsideRange {
-  int64_t first, last;
-};
-inline InsideRange Inside(int64_t stride, int64_t shift, int64_t size, int64_t count) {
-  const int64_t first = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
-  const int64_t last = size - shift <= 0 ? 0 : (size - shift + stride - 1) / stride;
-  return {std::min(first, count), std::max(std::min(first, count), std::min(last, count))};
-}
-
 // Convolves one image plane with one filter of g.taps() weights and adds bias: g.out_plane()
 // results. Accumulates the taps in order, starting from the bias.
 void DepthwisePlaneF32(const ConvGeometry& g, const float* image, const float* weight, float bias,
                        float* out);
-
-// out[i] += in[i] for i < count.
-void AddRowF32(const float* in, int64_t count, float* out);
 
 // aten.convolution: plain and transposed, any stride, padding, dilation and groups, on float32,
 // float16 and bfloat16 tensors of any layout.

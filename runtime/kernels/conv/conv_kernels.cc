@@ -6,9 +6,11 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/convolution.h"
+#include "runtime/kernels/call/inside_range.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/call/ranges.h"
 #include "runtime/kernels/conv/conv.h"
+#include "runtime/kernels/elements/add_row.h"
 #include "runtime/kernels/elements/copy_strided.h"
 #include "runtime/kernels/gemm/gemm.h"
 
@@ -131,12 +133,8 @@ void ScatterTap(const ConvGeometry& g, const float* products, const int64_t* k, 
       if (out_y < 0 || out_y >= g.out[1]) continue;
       const float* from = products + (z * g.size[1] + y) * g.size[2];
       float* to = out + (out_z * g.out[1] + out_y) * g.out[2];
-      if (g.stride[2] == 1) {
-        AddRowF32(from + inside.first, inside.last - inside.first, to + inside.first + shift_x);
-      } else {
-        for (int64_t x = inside.first; x < inside.last; ++x)
-          to[x * g.stride[2] + shift_x] += from[x];
-      }
+      AddRow(from + inside.first, inside.last - inside.first, g.stride[2],
+             to + inside.first * g.stride[2] + shift_x);
     }
   }
 }

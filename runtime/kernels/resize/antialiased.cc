@@ -21,26 +21,22 @@ int64_t WindowBound(double reach, double step, int64_t in) {
   return count < static_cast<double>(in) ? static_cast<int64_t>(count) : in;
 }
 
-// Upper bound of the weights of all columns, which holds for all smaller sizes, too. A step that
-// follows from the sizes is at most 2 in / out.
+// Upper bound of the number of weights of all columns, also for smaller sizes. A step that follows from
+// the sizes is at most 2 in / out.
 template <class Filter>
 CheckedInt ColumnWeights(const Axis& axis) {
   constexpr auto kReach = static_cast<int64_t>(Filter::kReach);
-  const CheckedInt in = axis.in, out = axis.out;
-  if (axis.scale.has_value() && *axis.scale > 0) {
-    const int64_t by_scale = WindowBound(Filter::kReach, 1 / *axis.scale, axis.in);
-    const int64_t aligned = WindowBound(Filter::kReach, 2, axis.in);
-    return out * std::max(by_scale, aligned) + in * (4 * kReach);
-  }
-  return out * (2 * kReach + 4) + in * (4 * kReach);
+  const bool scaled = axis.scale.has_value() && *axis.scale > 0;
+  const int64_t by_scale = scaled ? WindowBound(Filter::kReach, 1 / *axis.scale, axis.in) : 0;
+  return CheckedInt(axis.out) * std::max(by_scale, 2 * kReach + 4) +
+         CheckedInt(axis.in) * (4 * kReach);
 }
 
-// Scratch memory in floats and integers of 4 bytes: the columns' first pixels, numbers of pixels and
-// weights, and for each thread a row of the input, a blend and a row of the output.
-template <class Filter>
-CheckedInt ScratchElements(const KernelContext& context, const Axis& columns) {
-  const CheckedInt rows = (CheckedInt(columns.in) * 2 + columns.out) * context.num_threads();
-  return ColumnWeights<Filter>(columns) + CheckedInt(columns.out) * 2 + rows;
+// Elements of 4 bytes beside the weights: the columns' first pixels and numbers of pixels, and for
+// each thread a row of the input, a blend and a row of the output.
+CheckedInt OtherElements(const KernelContext& context, const Axis& columns) {
+  return CheckedInt(columns.out) * 2 +
+         (CheckedInt(columns.in) * 2 + columns.out) * context.num_threads();
 }
 
 }  // namespace
@@ -54,16 +50,12 @@ absl::Status ResizeAntialiased(KernelContext& context, const UpsampleCall<Kernel
   if (columns.in > std::numeric_limits<int32_t>::max()) {
     return absl::InvalidArgumentError("upsample: the image is too wide");
   }
-  int64_t count = 0;
-  for (int64_t x = 0; x < columns.out; ++x) {
-    const Window<Filter> window = WindowAt<Filter>(columns, x, call.align_corners);
-    count = std::max(count, window.last - window.first);
-  }
-  const CheckedInt weight_count = CheckedInt(count) * columns.out;
-  const CheckedInt rows = (CheckedInt(columns.in) * 2 + columns.out) * context.num_threads();
+  const CheckedInt weight_count =
+      CheckedInt(columns.out) *
+      WindowBound(Filter::kReach, StepOf(columns, call.align_corners), columns.in);
   ABSL_ASSIGN_OR_RETURN(
       float* const weights,
-      ScratchArray<float>(context, weight_count + CheckedInt(columns.out) * 2 + rows));
+      ScratchArray<float>(context, weight_count + OtherElements(context, columns)));
   auto* const first = reinterpret_cast<int32_t*>(weights + weight_count.value());
   int32_t* const counts = first + columns.out;
   float* const row_room = weights + weight_count.value() + 2 * columns.out;
@@ -103,7 +95,7 @@ uint64_t AntialiasedScratch(const KernelContext& context,
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
   if (!out.ok() || (*out)->rank() != 4) return 0;
   const Axis columns = {call.input->sizes[3], (*out)->sizes[3], call.scales[1]};
-  return ScratchBytesOf<float>(ScratchElements<Filter>(context, columns));
+  return ScratchBytesOf<float>(ColumnWeights<Filter>(columns) + OtherElements(context, columns));
 }
 
 bool AcceptsAntialiased(const KernelContext& context, const UpsampleCall<KernelArguments>& call) {

@@ -5,31 +5,12 @@
 
 #include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/kernels/call/inside_range.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/call/ranges.h"
-#include "runtime/kernels/resize/resize.h"
+#include "runtime/kernels/elements/add_row.h"
 
 namespace belay {
-namespace {
-
-// Windows along one dimension whose element k is at a pixel: [first, last), at pixels `pixel` +
-// stride * i.
-struct Places {
-  int64_t first = 0, last = 0, pixel = 0;
-};
-Places PlacesOf(const PatchParams& p, int d, int64_t k, int64_t windows, int64_t pixels) {
-  const int64_t start = k * p.dilation[d] - p.padding[d];  // the pixel of window 0
-  if (start >= pixels) return {};
-  Places places;
-  places.first = start < 0 ? (-start - 1) / p.stride[d] + 1 : 0;
-  places.last = std::min(windows, (pixels - start - 1) / p.stride[d] + 1);
-  if (places.first >= places.last) return {};
-  places.pixel = start + places.first * p.stride[d];
-  return places;
-}
-
-}  // namespace
-
 absl::Status Fold(KernelContext& context, const Col2ImCall<KernelArguments>& call) {
   const TensorView& self = *call.self;
   const PatchParams& p = call.params;
@@ -47,29 +28,33 @@ absl::Status Fold(KernelContext& context, const Col2ImCall<KernelArguments>& cal
                                          p.padding[d], p.dilation[d])
                      .value();
   }
+  const auto inside = [&](int d, int64_t k, int64_t pixels) {
+    return Inside(p.stride[d], k * p.dilation[d] - p.padding[d], pixels, windows[d]);
+  };
+  const auto fold_plane = [&](const float* from, float* to, Budget::Pace& pace) {
+    std::fill_n(to, height * width, 0.0f);
+    for (int64_t i = 0; i < p.kernel[0]; ++i) {
+      const InsideRange rows = inside(0, i, height);
+      for (int64_t k = 0; k < p.kernel[1]; ++k, from += row) {
+        const InsideRange columns = inside(1, k, width);
+        if (pace.Stop(windows[0] * windows[1])) return;
+        if (columns.first == columns.last) continue;
+        const int64_t x = columns.first * p.stride[1] + k * p.dilation[1] - p.padding[1];
+        for (int64_t r = rows.first; r < rows.last; ++r) {
+          const int64_t y = r * p.stride[0] + i * p.dilation[0] - p.padding[0];
+          AddRow(from + r * windows[1] + columns.first, columns.last - columns.first, p.stride[1],
+                 to + y * width + x);
+        }
+      }
+    }
+  };
   RunRanges(context, planes, 1, kElementWork * static_cast<double>(self.numel()),
             [&](int, int64_t first, int64_t end) {
               Budget::Pace pace;
-              for (int64_t plane = first; plane < end; ++plane) {
-                float* const to = out->as<float>() + plane * height * width;
-                std::fill_n(to, height * width, 0.0f);
-                const float* from = self.as<const float>() + plane / channels * batch +
-                                    plane % channels * taps * row;
-                for (int64_t i = 0; i < p.kernel[0]; ++i) {
-                  const Places rows = PlacesOf(p, 0, i, windows[0], height);
-                  for (int64_t k = 0; k < p.kernel[1]; ++k, from += row) {
-                    const Places columns = PlacesOf(p, 1, k, windows[1], width);
-                    if (pace.Stop(windows[0] * windows[1])) return;
-                    const auto n = static_cast<size_t>(columns.last - columns.first);
-                    if (n == 0) continue;
-                    for (int64_t r = rows.first; r < rows.last; ++r) {
-                      const int64_t y = rows.pixel + (r - rows.first) * p.stride[0];
-                      AddSteppedRow(from + r * windows[1] + columns.first, n,
-                                    static_cast<size_t>(p.stride[1]),
-                                    to + y * width + columns.pixel);
-                    }
-                  }
-                }
+              for (int64_t i = first; i < end && !pace.stopped(); ++i) {
+                fold_plane(
+                    self.as<const float>() + i / channels * batch + i % channels * taps * row,
+                    out->as<float>() + i * height * width, pace);
               }
             });
   return absl::OkStatus();

@@ -48,13 +48,13 @@ void BlendWindowsImpl(const float* HWY_RESTRICT row, const int32_t* HWY_RESTRICT
     const auto at = hn::LoadU(di, first + i), count = hn::LoadU(di, counts + i);
     auto sum = hn::Zero(d);
     for (int32_t k = 0;; ++k) {
-      const auto inside = hn::Lt(hn::Set(di, k), count);
+      const auto step = hn::Set(di, k);
+      const auto inside = hn::Lt(step, count);
       if (hn::AllFalse(di, inside)) break;
-      // Lanes whose window has ended read its first pixel, which they drop: it may be infinite.
-      const auto pixel = hn::Add(at, hn::IfThenElseZero(inside, hn::Set(di, k)));
-      const auto next = hn::MulAdd(hn::LoadU(d, weights + static_cast<size_t>(k) * n + i),
-                                   hn::GatherIndex(d, row, pixel), sum);
-      sum = hn::IfThenElse(hn::RebindMask(d, inside), next, sum);
+      // Where a window has ended, 0 times the weight 0 is added.
+      const auto pixel =
+          hn::MaskedGatherIndex(hn::RebindMask(d, inside), d, row, hn::Add(at, step));
+      sum = hn::MulAdd(hn::LoadU(d, weights + static_cast<size_t>(k) * n + i), pixel, sum);
     }
     hn::StoreU(sum, d, out + i);
   }
@@ -64,16 +64,6 @@ void BlendWindowsImpl(const float* HWY_RESTRICT row, const int32_t* HWY_RESTRICT
       sum += weights[static_cast<size_t>(k) * n + i] * row[first[i] + k];
     }
     out[i] = sum;
-  }
-}
-
-// sums[i * step] += row[i].
-void AddSteppedRowImpl(const float* HWY_RESTRICT row, size_t n, size_t step,
-                       float* HWY_RESTRICT sums) {
-  if (step == 1) {
-    for (size_t i = 0; i < n; ++i) sums[i] += row[i];
-  } else {
-    for (size_t i = 0; i < n; ++i) sums[i * step] += row[i];
   }
 }
 
@@ -101,16 +91,12 @@ HWY_EXPORT(BlendColumnsImpl);
 HWY_EXPORT(BlendPixelsImpl);
 HWY_EXPORT(AddScaledRowImpl);
 HWY_EXPORT(BlendWindowsImpl);
-HWY_EXPORT(AddSteppedRowImpl);
 void AddScaledRow(const float* row, float weight, size_t n, float* sums) {
   HWY_DYNAMIC_DISPATCH(AddScaledRowImpl)(row, weight, n, sums);
 }
 void BlendWindows(const float* row, const int32_t* first, const int32_t* counts,
                   const float* weights, size_t n, float* out) {
   HWY_DYNAMIC_DISPATCH(BlendWindowsImpl)(row, first, counts, weights, n, out);
-}
-void AddSteppedRow(const float* row, size_t n, size_t step, float* sums) {
-  HWY_DYNAMIC_DISPATCH(AddSteppedRowImpl)(row, n, step, sums);
 }
 void BlendRows(const float* a, const float* b, float share, size_t n, float* out) {
   HWY_DYNAMIC_DISPATCH(BlendRowsImpl)(a, b, share, n, out);

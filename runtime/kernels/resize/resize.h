@@ -29,13 +29,10 @@ void BlendPixels(const float* row, const int32_t* first, const int32_t* second, 
 // sums[i] += weight * row[i].
 void AddScaledRow(const float* row, float weight, size_t n, float* sums);
 
-// out[i] = sum over k < counts[i] of weights[k * n + i] * row[first[i] + k]. Weights of all k below the
-// largest count are read. The counts are at least 1.
+// out[i] = sum over k < counts[i] of weights[k * n + i] * row[first[i] + k]. Weights of larger k, up to
+// the largest count, must be 0.
 void BlendWindows(const float* row, const int32_t* first, const int32_t* counts,
                   const float* weights, size_t n, float* out);
-
-// sums[i * step] += row[i].
-void AddSteppedRow(const float* row, size_t n, size_t step, float* sums);
 
 absl::Span<const Kernel> ResizeHighwayKernels();
 
