@@ -18,6 +18,7 @@
 #include "exir/gguf/tensor_constants.h"
 #include "exir/ir/graph_editor.h"
 #include "runtime/core/checked_math.h"
+#include "runtime/core/printable.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
@@ -415,7 +416,10 @@ absl::StatusOr<ExportedProgram> BuildDecoder(const GgufFile& file,
     return absl::InvalidArgumentError(
         absl::StrCat("context_length: expected at least 1, got ", context_length));
   }
-  return DecoderBuilder(file, parameters, context_length, ops).Build();
+  absl::StatusOr<ExportedProgram> program =
+      DecoderBuilder(file, parameters, context_length, ops).Build();
+  if (!program.ok()) return Printable(program.status());
+  return program;
 }
 
 }  // namespace belay::exir
