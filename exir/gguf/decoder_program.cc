@@ -81,11 +81,8 @@ class Weights {
   }
   // Adds floats that the program computes with.
   absl::StatusOr<Argument> AddFloats(const std::string& name, const std::vector<float>& floats) {
-    const auto* bytes = reinterpret_cast<const std::byte*>(floats.data());
-    ABSL_ASSIGN_OR_RETURN(
-        ConstantTensor tensor,
-        ConstantTensor::Contiguous(DType::kFloat32, {static_cast<int64_t>(floats.size())},
-                                   Storage::Own({bytes, bytes + floats.size() * sizeof(float)})));
+    ABSL_ASSIGN_OR_RETURN(ConstantTensor tensor,
+                          FloatConstant({static_cast<int64_t>(floats.size())}, floats));
     return AddInput(name, InputKind::kTensorConstant, std::move(tensor));
   }
   // Adds a buffer of zeros.
