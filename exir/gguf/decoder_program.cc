@@ -18,6 +18,7 @@
 #include "exir/gguf/tensor_constants.h"
 #include "exir/ir/graph_editor.h"
 #include "runtime/core/checked_math.h"
+#include "runtime/core/printable.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
@@ -80,11 +81,8 @@ class Weights {
   }
   // Adds floats that the program computes with.
   absl::StatusOr<Argument> AddFloats(const std::string& name, const std::vector<float>& floats) {
-    const auto* bytes = reinterpret_cast<const std::byte*>(floats.data());
-    ABSL_ASSIGN_OR_RETURN(
-        ConstantTensor tensor,
-        ConstantTensor::Contiguous(DType::kFloat32, {static_cast<int64_t>(floats.size())},
-                                   Storage::Own({bytes, bytes + floats.size() * sizeof(float)})));
+    ABSL_ASSIGN_OR_RETURN(ConstantTensor tensor,
+                          FloatConstant({static_cast<int64_t>(floats.size())}, floats));
     return AddInput(name, InputKind::kTensorConstant, std::move(tensor));
   }
   // Adds a buffer of zeros.
@@ -415,7 +413,10 @@ absl::StatusOr<ExportedProgram> BuildDecoder(const GgufFile& file,
     return absl::InvalidArgumentError(
         absl::StrCat("context_length: expected at least 1, got ", context_length));
   }
-  return DecoderBuilder(file, parameters, context_length, ops).Build();
+  absl::StatusOr<ExportedProgram> program =
+      DecoderBuilder(file, parameters, context_length, ops).Build();
+  if (!program.ok()) return Printable(program.status());
+  return program;
 }
 
 }  // namespace belay::exir

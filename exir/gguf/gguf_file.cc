@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
-#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_join.h"
+#include "runtime/core/byte_reader.h"
+#include "runtime/core/bytes.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/printable.h"
 #include "runtime/core/status_macros.h"
@@ -59,6 +59,12 @@ T Load(const std::byte* from) {
   return value;
 }
 
+absl::StatusOr<std::string_view> TakeString(ByteReader& in, std::string_view of) {
+  ABSL_ASSIGN_OR_RETURN(const auto length, in.Take<uint64_t>(of));
+  ABSL_ASSIGN_OR_RETURN(const absl::Span<const std::byte> bytes, in.TakeBytes(length, 1, of));
+  return AsString(bytes);
+}
+
 // Precondition: a scalar type.
 std::optional<int64_t> LoadInt(GgufType type, const std::byte* from) {
   switch (type) {
@@ -100,7 +106,7 @@ std::string GgufTensor::SizesText() const {
 // Parses from the front of the bytes.
 class GgufFile::Reader {
  public:
-  explicit Reader(absl::Span<const std::byte> bytes) : all_(bytes), rest_(bytes) {}
+  explicit Reader(absl::Span<const std::byte> bytes) : all_(bytes), in_(bytes) {}
 
   absl::StatusOr<GgufFile> Read() {
     GgufFile file;
@@ -119,27 +125,8 @@ class GgufFile::Reader {
     uint64_t tensors = 0, keys = 0;
   };
 
-  absl::StatusOr<absl::Span<const std::byte>> Take(uint64_t count, std::string_view of) {
-    if (count > rest_.size()) {
-      return absl::DataLossError(
-          absl::StrCat(of, ": expected ", count, " bytes, got ", rest_.size()));
-    }
-    const absl::Span<const std::byte> taken = rest_.first(count);
-    rest_.remove_prefix(count);
-    return taken;
-  }
-  template <class T>
-  absl::StatusOr<T> TakeNumber(std::string_view of) {
-    ABSL_ASSIGN_OR_RETURN(const absl::Span<const std::byte> bytes, Take(sizeof(T), of));
-    return Load<T>(bytes.data());
-  }
-  absl::StatusOr<std::string_view> TakeString(std::string_view of) {
-    ABSL_ASSIGN_OR_RETURN(const auto length, TakeNumber<uint64_t>(of));
-    ABSL_ASSIGN_OR_RETURN(const absl::Span<const std::byte> bytes, Take(length, of));
-    return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  }
   absl::StatusOr<std::string_view> TakeName(std::string_view of, size_t most) {
-    ABSL_ASSIGN_OR_RETURN(const std::string_view name, TakeString(of));
+    ABSL_ASSIGN_OR_RETURN(const std::string_view name, TakeString(in_, of));
     if (name.empty() || name.size() > most || !IsUtf8(name)) {
       return Invalid(of, absl::StrCat("expected a name of 1 to ", most, " bytes in UTF-8"));
     }
@@ -148,12 +135,11 @@ class GgufFile::Reader {
 
   absl::StatusOr<Counts> ReadHeader() {
     constexpr std::string_view kMagic = "GGUF";
-    if (rest_.size() < kMagic.size() ||
-        std::memcmp(rest_.data(), kMagic.data(), kMagic.size()) != 0) {
+    const auto magic = in_.TakeBytes(kMagic.size(), 1, "magic");
+    if (!magic.ok() || AsString(*magic) != kMagic) {
       return absl::InvalidArgumentError("not a GGUF file: it does not begin with 'GGUF'");
     }
-    rest_.remove_prefix(kMagic.size());
-    ABSL_ASSIGN_OR_RETURN(const auto version, TakeNumber<uint32_t>("version"));
+    ABSL_ASSIGN_OR_RETURN(const auto version, in_.Take<uint32_t>("version"));
     if (version != 2 && version != 3) {
       const bool swapped = version == 2u << 24 || version == 3u << 24;
       return absl::UnimplementedError(
@@ -161,15 +147,15 @@ class GgufFile::Reader {
                   : absl::StrCat("expected GGUF version 2 or 3, got ", version));
     }
     Counts counts;
-    ABSL_ASSIGN_OR_RETURN(counts.tensors, TakeNumber<uint64_t>("number of tensors"));
-    ABSL_ASSIGN_OR_RETURN(counts.keys, TakeNumber<uint64_t>("number of keys"));
-    if (counts.keys > rest_.size() / kLeastKeyBytes) {
+    ABSL_ASSIGN_OR_RETURN(counts.tensors, in_.Take<uint64_t>("number of tensors"));
+    ABSL_ASSIGN_OR_RETURN(counts.keys, in_.Take<uint64_t>("number of keys"));
+    if (counts.keys > in_.rest().size() / kLeastKeyBytes) {
       return absl::DataLossError(
-          absl::StrCat("expected ", counts.keys, " keys, got ", rest_.size(), " bytes"));
+          absl::StrCat("expected ", counts.keys, " keys, got ", in_.rest().size(), " bytes"));
     }
-    if (counts.tensors > rest_.size() / kLeastEntryBytes) {
+    if (counts.tensors > in_.rest().size() / kLeastEntryBytes) {
       return absl::DataLossError(
-          absl::StrCat("expected ", counts.tensors, " tensors, got ", rest_.size(), " bytes"));
+          absl::StrCat("expected ", counts.tensors, " tensors, got ", in_.rest().size(), " bytes"));
     }
     return counts;
   }
@@ -179,11 +165,11 @@ class GgufFile::Reader {
                           TakeName(absl::StrCat("key ", index), kMostKeyBytes));
     const std::string of = absl::StrCat("key '", key, "'");
     Value value;
-    ABSL_ASSIGN_OR_RETURN(auto type, TakeNumber<uint32_t>(of));
+    ABSL_ASSIGN_OR_RETURN(auto type, in_.Take<uint32_t>(of));
     if (type == static_cast<uint32_t>(GgufType::kArray)) {
       value.is_array = true;
-      ABSL_ASSIGN_OR_RETURN(type, TakeNumber<uint32_t>(of));
-      ABSL_ASSIGN_OR_RETURN(value.count, TakeNumber<uint64_t>(of));
+      ABSL_ASSIGN_OR_RETURN(type, in_.Take<uint32_t>(of));
+      ABSL_ASSIGN_OR_RETURN(value.count, in_.Take<uint64_t>(of));
       if (type == static_cast<uint32_t>(GgufType::kArray)) {
         return absl::UnimplementedError(absl::StrCat(of, ": arrays of arrays are not supported"));
       }
@@ -193,20 +179,19 @@ class GgufFile::Reader {
     }
     value.type = static_cast<GgufType>(type);
     if (value.type == GgufType::kString) {
-      const absl::Span<const std::byte> start = rest_;
-      if (value.count > rest_.size() / sizeof(uint64_t)) {
+      const absl::Span<const std::byte> start = in_.rest();
+      if (value.count > start.size() / sizeof(uint64_t)) {
         return absl::DataLossError(
-            absl::StrCat(of, ": expected ", value.count, " strings, got ", rest_.size(), " bytes"));
+            absl::StrCat(of, ": expected ", value.count, " strings, got ", start.size(), " bytes"));
       }
-      for (uint64_t i = 0; i < value.count; ++i) ABSL_RETURN_IF_ERROR(TakeString(of).status());
-      value.bytes = start.first(start.size() - rest_.size());
+      for (uint64_t i = 0; i < value.count; ++i) ABSL_RETURN_IF_ERROR(TakeString(in_, of).status());
+      value.bytes = start.first(start.size() - in_.rest().size());
     } else {
-      const std::optional<uint64_t> bytes = CheckedMul(value.count, ScalarBytes(value.type));
-      ABSL_ASSIGN_OR_RETURN(value.bytes, Take(bytes.value_or(UINT64_MAX), of));
+      ABSL_ASSIGN_OR_RETURN(value.bytes, in_.TakeBytes(value.count, ScalarBytes(value.type), of));
     }
-    const auto is_no_bool = [](std::byte b) { return b > std::byte{1}; };
+    const auto is_invalid = [](std::byte b) { return b > std::byte{1}; };
     if (value.type == GgufType::kBool &&
-        std::any_of(value.bytes.begin(), value.bytes.end(), is_no_bool)) {
+        std::any_of(value.bytes.begin(), value.bytes.end(), is_invalid)) {
       return Invalid(of, "expected 0 or 1 as a boolean");
     }
     if (!file.values_.emplace(key, value).second) return Invalid(of, "it occurs twice");
@@ -217,17 +202,17 @@ class GgufFile::Reader {
     GgufTensor tensor;
     ABSL_ASSIGN_OR_RETURN(tensor.name, TakeName(absl::StrCat("tensor ", index), kMostNameBytes));
     const std::string of = absl::StrCat("tensor '", tensor.name, "'");
-    ABSL_ASSIGN_OR_RETURN(const auto rank, TakeNumber<uint32_t>(of));
+    ABSL_ASSIGN_OR_RETURN(const auto rank, in_.Take<uint32_t>(of));
     if (rank < 1 || rank > kMostDimensions) {
       return Invalid(of,
                      absl::StrCat("expected 1 to ", kMostDimensions, " dimensions, got ", rank));
     }
     for (uint32_t d = 0; d < rank; ++d) {
-      ABSL_ASSIGN_OR_RETURN(const auto size, TakeNumber<int64_t>(of));
+      ABSL_ASSIGN_OR_RETURN(const auto size, in_.Take<int64_t>(of));
       if (size < 1) return Invalid(of, absl::StrCat("expected sizes of at least 1, got ", size));
       tensor.sizes.insert(tensor.sizes.begin(), size);
     }
-    ABSL_ASSIGN_OR_RETURN(const auto type, TakeNumber<uint32_t>(of));
+    ABSL_ASSIGN_OR_RETURN(const auto type, in_.Take<uint32_t>(of));
     tensor.type = FindTensorType(type);
     if (tensor.type == nullptr) {
       return absl::UnimplementedError(absl::StrCat(
@@ -235,7 +220,7 @@ class GgufFile::Reader {
           absl::StrJoin(kTensorTypes, ", ",
                         [](std::string* out, const auto& row) { out->append(row.name); })));
     }
-    ABSL_ASSIGN_OR_RETURN(const auto offset, TakeNumber<uint64_t>(of));
+    ABSL_ASSIGN_OR_RETURN(const auto offset, in_.Take<uint64_t>(of));
     if (tensor.sizes.back() % tensor.type->elements != 0) {
       return Invalid(
           of, absl::StrCat("expected rows of a multiple of ", tensor.type->elements,
@@ -249,7 +234,7 @@ class GgufFile::Reader {
     return absl::OkStatus();
   }
 
-  // Finds the data of the tensors; checks that they are inside the file and apart.
+  // Locates the data of each tensor. Checks that it is inside the file, aligned and not shared.
   absl::Status LocateData(const std::vector<uint64_t>& offsets, GgufFile& file) {
     uint64_t alignment = 32;
     if (file.Has(kAlignmentKey)) {
@@ -262,7 +247,7 @@ class GgufFile::Reader {
       }
       alignment = static_cast<uint64_t>(given);
     }
-    const uint64_t end = all_.size() - rest_.size();
+    const uint64_t end = all_.size() - in_.rest().size();
     // Without tensors, the file may end here.
     const uint64_t begin = CheckedAlignUp(end, alignment).value_or(UINT64_MAX);
     const auto data = begin <= all_.size() ? all_.subspan(begin) : absl::Span<const std::byte>();
@@ -302,7 +287,8 @@ class GgufFile::Reader {
     return absl::OkStatus();
   }
 
-  absl::Span<const std::byte> all_, rest_;
+  const absl::Span<const std::byte> all_;
+  ByteReader in_;
 };
 
 absl::StatusOr<GgufFile> GgufFile::Parse(std::shared_ptr<const void> owner,
@@ -356,8 +342,8 @@ absl::StatusOr<std::string_view> GgufFile::String(std::string_view key,
                                                   std::optional<std::string_view> fallback) const {
   if (fallback.has_value() && !Has(key)) return *fallback;
   ABSL_ASSIGN_OR_RETURN(const Value* value, Get(key, false, "a string", kStrings));
-  return std::string_view(reinterpret_cast<const char*>(value->bytes.data()), value->bytes.size())
-      .substr(sizeof(uint64_t));
+  ByteReader in(value->bytes);
+  return TakeString(in, key);
 }
 
 absl::StatusOr<std::vector<int64_t>> GgufFile::Ints(std::string_view key) const {
@@ -388,12 +374,10 @@ absl::StatusOr<std::vector<std::string_view>> GgufFile::Strings(std::string_view
   ABSL_ASSIGN_OR_RETURN(const Value* value, Get(key, true, "an array of strings", kStrings));
   std::vector<std::string_view> strings;
   strings.reserve(value->count);
-  std::string_view rest(reinterpret_cast<const char*>(value->bytes.data()), value->bytes.size());
+  ByteReader in(value->bytes);
   for (uint64_t i = 0; i < value->count; ++i) {
-    // Parse has checked the lengths.
-    const auto length = Load<uint64_t>(reinterpret_cast<const std::byte*>(rest.data()));
-    strings.push_back(rest.substr(sizeof(uint64_t), length));
-    rest.remove_prefix(sizeof(uint64_t) + length);
+    ABSL_ASSIGN_OR_RETURN(const std::string_view text, TakeString(in, key));
+    strings.push_back(text);
   }
   return strings;
 }

@@ -1,7 +1,7 @@
 // Reads GGUF files: metadata and tensors of language models.
 //
-// Container versions 2 and 3, little-endian
-// (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md):
+// Container versions 2 and 3, little-endian, as in the GGUF specification of ggml
+// (https://github.com/ggml-org/ggml):
 //
 //   "GGUF", u32 version, u64 tensors, u64 keys
 //   keys:     string name, u32 type, value; an array is u32 element type, u64 count, elements

@@ -99,7 +99,7 @@ class GgufBytes {
     return GgufFile::Parse(owner, {first, owner->size()});
   }
 
-  // What Build() writes; tests change them.
+  // Fields of the file. Tests change them before Build().
   std::string magic = "GGUF", data;
   uint32_t version = 3;
   uint64_t tensor_count = 0, key_count = 0;

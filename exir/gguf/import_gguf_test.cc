@@ -60,9 +60,9 @@ TEST_P(ImportGgufTest, LogitsEqualTransformers) {
        at += count, count = 1, ++row) {
     const TestTensor ids =
         TestTensor::Of<int64_t>({1, count}, {tokens.begin() + at, tokens.begin() + at + count});
-    std::vector<int64_t> places;
-    for (int64_t i = 0; i < count; ++i) places.push_back(at + i);
-    const TestTensor positions = TestTensor::Of<int64_t>({count}, places);
+    std::vector<int64_t> cache_position;
+    for (int64_t i = 0; i < count; ++i) cache_position.push_back(at + i);
+    const TestTensor positions = TestTensor::Of<int64_t>({count}, cache_position);
     ASSERT_OK_AND_ASSIGN(const std::vector<OwnedValue> results,
                          interpreter.Run({EValue(ids.view()), EValue(positions.view())}));
     ASSERT_EQ(results.size(), 1);
@@ -168,6 +168,13 @@ TEST_F(ImportGgufTest, RejectsTensorsThatTheArchitectureDoesNotUse) {
   EXPECT_THAT(Error(model.Build()),
               StatusIs(absl::StatusCode::kUnimplemented,
                        "tensor 'blk.0.attn_q.bias': not supported in architecture 'llama'"));
+}
+
+TEST_F(ImportGgufTest, EscapesNamesOfTensorsInMessages) {
+  SmallModel model;
+  model.matrices.push_back({"\x1b[31m", {4}});
+  EXPECT_THAT(Error(model.Build()), StatusIs(absl::StatusCode::kUnimplemented,
+                                             HasSubstr("tensor '\\x1b[31m': not supported")));
 }
 
 TEST_F(ImportGgufTest, RejectsInvalidParameters) {

@@ -127,13 +127,6 @@ void Decode(TensorType type, const uint8_t* in, Block& block) {
   }
 }
 
-template <class T>
-absl::StatusOr<ConstantTensor> Own(DType dtype, Sizes sizes, const std::vector<T>& elements) {
-  const auto* bytes = reinterpret_cast<const std::byte*>(elements.data());
-  return ConstantTensor::Contiguous(dtype, std::move(sizes),
-                                    Storage::Own({bytes, bytes + elements.size() * sizeof(T)}));
-}
-
 absl::StatusOr<TensorConstants> ReadBlocks(const GgufTensor& tensor, int64_t rows, int64_t columns,
                                            RowOrder order) {
   const TensorTypeRow& type = *tensor.type;
@@ -173,14 +166,20 @@ absl::StatusOr<TensorConstants> ReadBlocks(const GgufTensor& tensor, int64_t row
       ConstantTensor elements_tensor,
       ConstantTensor::Contiguous(DType::kInt8, {rows, columns}, Storage::Own(std::move(elements))));
   TensorConstants constants = {.elements = std::move(elements_tensor), .group = group};
-  ABSL_ASSIGN_OR_RETURN(constants.scales, Own(DType::kFloat32, {rows, groups}, scales));
+  ABSL_ASSIGN_OR_RETURN(constants.scales, FloatConstant({rows, groups}, scales));
   if (type.has_minimum) {
-    ABSL_ASSIGN_OR_RETURN(constants.zeros, Own(DType::kFloat32, {rows, groups}, zeros));
+    ABSL_ASSIGN_OR_RETURN(constants.zeros, FloatConstant({rows, groups}, zeros));
   }
   return constants;
 }
 
 }  // namespace
+
+absl::StatusOr<ConstantTensor> FloatConstant(const Sizes& sizes, absl::Span<const float> values) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(values.data());
+  return ConstantTensor::Contiguous(DType::kFloat32, sizes,
+                                    Storage::Own({bytes, bytes + values.size() * sizeof(float)}));
+}
 
 absl::StatusOr<TensorConstants> ReadTensorConstants(const GgufFile& file, const GgufTensor& tensor,
                                                     RowOrder order) {

@@ -8,8 +8,10 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "exir/gguf/gguf_file.h"
 #include "exir/ir/constant.h"
+#include "runtime/core/sizes.h"
 
 namespace belay::exir {
 
@@ -23,6 +25,10 @@ struct TensorConstants {
   std::optional<ConstantTensor> zeros = {};  // nullopt: all are 0
   int64_t group = 0;                         // 0 for floats
 };
+
+// Returns a contiguous float32 tensor with a copy of the values. Precondition: as many as `sizes`
+// have elements.
+absl::StatusOr<ConstantTensor> FloatConstant(const Sizes& sizes, absl::Span<const float> values);
 
 // Maps a row of the result to a row of the file.
 using RowOrder = absl::FunctionRef<int64_t(int64_t row)>;

@@ -1,6 +1,7 @@
 #include "exir/gguf/tokenizer_json.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_join.h"
 #include "nlohmann/json.hpp"
 #include "runtime/core/printable.h"
 #include "runtime/core/status_macros.h"
@@ -51,8 +53,8 @@ absl::Status Invalid(std::string_view key, std::string_view problem) {
   return absl::InvalidArgumentError(absl::StrCat("key '", key, "': ", problem));
 }
 
-std::string Quoted(std::string_view text) {
-  return Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string Compact(const Json& json) {
+  return json.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
 }
 
 // The tokens of a file, which must outlive it.
@@ -84,15 +86,12 @@ class Vocabulary {
     return it == ids_.end() || types_[it->second] != kNormal ? std::nullopt
                                                              : std::optional(it->second);
   }
-  // Returns the token whose id a key has; nullopt without the key.
-  absl::StatusOr<std::optional<std::string_view>> TokenOf(const GgufFile& file,
-                                                          std::string_view name) const {
+  // Returns the id in key "tokenizer.ggml.<name>_token_id"; nullopt without the key.
+  absl::StatusOr<std::optional<size_t>> IdOf(const GgufFile& file, std::string_view name) const {
     const std::string key = absl::StrCat("tokenizer.ggml.", name, "_token_id");
     if (!file.Has(key)) return std::nullopt;
     ABSL_ASSIGN_OR_RETURN(const int64_t id, file.Int(key));
-    if (id >= 0 && static_cast<uint64_t>(id) < tokens_.size()) {
-      return tokens_[static_cast<size_t>(id)];
-    }
+    if (id >= 0 && static_cast<uint64_t>(id) < tokens_.size()) return static_cast<size_t>(id);
     return Invalid(key, absl::StrCat("expected an id below ", tokens_.size(), ", got ", id));
   }
 
@@ -102,7 +101,7 @@ class Vocabulary {
       const bool special = types_[i] == kControl || types_[i] == kUnknown;
       if (!special && types_[i] != kUserDefined) continue;
       absl::StrAppend(&text, text.empty() ? "" : ",", "{\"id\":", i,
-                      ",\"content\":", Quoted(tokens_[i]),
+                      ",\"content\":", Compact(tokens_[i]),
                       ",\"single_word\":false,\"lstrip\":false,\"rstrip\":false,"
                       "\"normalized\":false,\"special\":",
                       special ? "true" : "false", "}");
@@ -112,7 +111,7 @@ class Vocabulary {
   std::string IdsJson() const {
     std::string text;
     for (size_t i = 0; i < tokens_.size(); ++i) {
-      absl::StrAppend(&text, i == 0 ? "" : ",", Quoted(tokens_[i]), ":", i);
+      absl::StrAppend(&text, i == 0 ? "" : ",", Compact(tokens_[i]), ":", i);
     }
     return absl::StrCat("{", text, "}");
   }
@@ -128,7 +127,7 @@ using Merge = std::pair<std::string_view, std::string_view>;
 std::string MergesJson(const std::vector<Merge>& merges) {
   std::string text;
   for (const auto& [left, right] : merges) {
-    absl::StrAppend(&text, text.empty() ? "" : ",", "[", Quoted(left), ",", Quoted(right), "]");
+    absl::StrAppend(&text, text.empty() ? "" : ",", "[", Compact(left), ",", Compact(right), "]");
   }
   return absl::StrCat("[", text, "]");
 }
@@ -145,7 +144,7 @@ absl::StatusOr<std::vector<Merge>> SplitsByScore(const Vocabulary& vocabulary,
                                                    kMostSplitBytes, " bytes, token ", i, " has ",
                                                    tokens[i].size()));
     }
-    if (!(scores[i] == scores[i])) {
+    if (std::isnan(scores[i])) {
       return Invalid(kScores, absl::StrCat("element ", i, " is not a number"));
     }
     order.push_back(i);
@@ -158,7 +157,7 @@ absl::StatusOr<std::vector<Merge>> SplitsByScore(const Vocabulary& vocabulary,
     const std::string_view token = tokens[id];
     // Longer first parts first, as in tokenizer.json files of converted SentencePiece models.
     for (size_t at = token.size(); at-- > 1;) {
-      if ((static_cast<uint8_t>(token[at]) & 0xc0) == 0x80) continue;  // inside a character
+      if (FirstUtf8Length(token.substr(at)) < 0) continue;  // inside a code point
       const std::string_view left = token.substr(0, at), right = token.substr(at);
       if (vocabulary.FindNormal(left).has_value() && vocabulary.FindNormal(right).has_value()) {
         merges.emplace_back(left, right);
@@ -189,16 +188,14 @@ absl::StatusOr<Json> PostProcessor(const GgufFile& file, const Vocabulary& vocab
     const std::string key = absl::StrCat("tokenizer.ggml.add_", name, "_token");
     ABSL_ASSIGN_OR_RETURN(const bool adds, file.Bool(key, is_default));
     if (!adds) return absl::OkStatus();
-    ABSL_ASSIGN_OR_RETURN(const auto token, vocabulary.TokenOf(file, name));
-    if (!token.has_value()) {
+    ABSL_ASSIGN_OR_RETURN(const std::optional<size_t> id, vocabulary.IdOf(file, name));
+    if (!id.has_value()) {
       return file.Has(key) ? Invalid(key, absl::StrCat("there is no ", name, "_token_id"))
                            : absl::OkStatus();
     }
-    const std::string text(*token);
-    ABSL_ASSIGN_OR_RETURN(const int64_t id,
-                          file.Int(absl::StrCat("tokenizer.ggml.", name, "_token_id")));
+    const std::string text(vocabulary.tokens()[*id]);
     single.push_back({{"SpecialToken", {{"id", text}, {"type_id", 0}}}});
-    special[text] = {{"id", text}, {"ids", {id}}, {"tokens", {text}}};
+    special[text] = {{"id", text}, {"ids", {*id}}, {"tokens", {text}}};
     return absl::OkStatus();
   };
   ABSL_RETURN_IF_ERROR(add("bos", adds_bos));
@@ -227,16 +224,15 @@ struct Steps {
   bool byte_fallback = false, ignores_merges = false;
 };
 
-absl::StatusOr<std::string> Assemble(const Vocabulary& vocabulary, const std::vector<Merge>& merges,
-                                     const Steps& steps) {
-  const auto text = [](const Json& json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-  };
+std::string Assemble(const Vocabulary& vocabulary, const std::vector<Merge>& merges,
+                     const Steps& steps) {
   return absl::StrCat(
       "{\"version\":\"1.0\",\"added_tokens\":", vocabulary.AddedJson(),
-      ",\"normalizer\":", text(steps.normalizer), ",\"pre_tokenizer\":", text(steps.pre_tokenizer),
-      ",\"post_processor\":", text(steps.post_processor), ",\"decoder\":", text(steps.decoder),
-      ",\"model\":{\"type\":\"BPE\",\"dropout\":null,\"unk_token\":", text(steps.unknown),
+      ",\"normalizer\":", Compact(steps.normalizer),
+      ",\"pre_tokenizer\":", Compact(steps.pre_tokenizer),
+      ",\"post_processor\":", Compact(steps.post_processor),
+      ",\"decoder\":", Compact(steps.decoder),
+      ",\"model\":{\"type\":\"BPE\",\"dropout\":null,\"unk_token\":", Compact(steps.unknown),
       ",\"continuing_subword_prefix\":null,\"end_of_word_suffix\":null,\"fuse_unk\":true,"
       "\"byte_fallback\":",
       steps.byte_fallback ? "true" : "false",
@@ -264,8 +260,8 @@ absl::StatusOr<std::string> SentencePiece(const GgufFile& file, const Vocabulary
   steps.normalizer = Sequence("normalizers", std::move(normalizer));
   steps.decoder = Sequence("decoders", std::move(decoder));
   ABSL_ASSIGN_OR_RETURN(steps.post_processor, PostProcessor(file, vocabulary, /*adds_bos=*/true));
-  ABSL_ASSIGN_OR_RETURN(const auto unknown, vocabulary.TokenOf(file, "unknown"));
-  if (unknown.has_value()) steps.unknown = *unknown;
+  ABSL_ASSIGN_OR_RETURN(const std::optional<size_t> unknown, vocabulary.IdOf(file, "unknown"));
+  if (unknown.has_value()) steps.unknown = vocabulary.tokens()[*unknown];
   for (size_t i = 0; i < count; ++i) steps.byte_fallback |= vocabulary.type(i) == kByte;
   return Assemble(vocabulary, merges, steps);
 }
@@ -277,12 +273,10 @@ absl::StatusOr<std::string> BytePairs(const GgufFile& file, const Vocabulary& vo
     if (candidate.name == pre) row = &candidate;
   }
   if (row == nullptr) {
-    std::string known;
-    for (const PreTokenizerRow& candidate : kPreTokenizers) {
-      absl::StrAppend(&known, known.empty() ? "" : ", ", candidate.name);
-    }
-    return absl::UnimplementedError(
-        absl::StrCat("key '", kPre, "': '", pre, "' is not supported; supported: ", known));
+    return absl::UnimplementedError(absl::StrCat(
+        "key '", kPre, "': '", pre, "' is not supported; supported: ",
+        absl::StrJoin(kPreTokenizers, ", ",
+                      [](std::string* out, const auto& known) { out->append(known.name); })));
   }
   ABSL_ASSIGN_OR_RETURN(const std::vector<Merge> merges, ReadMerges(file));
   Steps steps;
@@ -335,10 +329,10 @@ absl::StatusOr<std::string> ConvertTemplate(const GgufFile& file) {
                                                                       {"unknown", "unk_token"},
                                                                       {"padding", "pad_token"}};
   for (const auto& [name, field] : kNames) {
-    ABSL_ASSIGN_OR_RETURN(const auto token, vocabulary.TokenOf(file, name));
-    if (token.has_value()) json[std::string(field)] = *token;
+    ABSL_ASSIGN_OR_RETURN(const std::optional<size_t> id, vocabulary.IdOf(file, name));
+    if (id.has_value()) json[std::string(field)] = vocabulary.tokens()[*id];
   }
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return Compact(json);
 }
 
 absl::StatusOr<std::string> WithPrintableError(absl::StatusOr<std::string> json) {

@@ -99,6 +99,11 @@ absl::StatusOr<std::vector<Storage>> StoragesOf(const Contents& contents,
   return storages;
 }
 
+// Returns whether the name is valid and new; adds it.
+bool AddName(std::string_view name, absl::flat_hash_set<std::string_view>& names) {
+  return !name.empty() && IsUtf8(name) && names.insert(name).second;
+}
+
 absl::StatusOr<Contents> ReadMessage(absl::Span<const std::byte> bytes,
                                      const ReadSavedProgramsOptions& options) {
   if (!IsSavedPrograms(bytes)) return Invalid("the file does not begin with BIRBELAY");
@@ -151,7 +156,7 @@ absl::StatusOr<Contents> ReadMessage(absl::Span<const std::byte> bytes,
   if (names.empty()) return Invalid("expected methods, got none");
   absl::flat_hash_set<std::string_view> keys;
   for (const schema::SavedPrograms::NamedData& data : message.named_data()) {
-    if (!IsUtf8(data.key()) || data.key().empty() || !keys.insert(data.key()).second) {
+    if (!AddName(data.key(), keys)) {
       return Invalid("expected distinct keys of named data in UTF-8");
     }
     if (data.storage() >= static_cast<uint64_t>(message.storages_size())) {
@@ -160,7 +165,7 @@ absl::StatusOr<Contents> ReadMessage(absl::Span<const std::byte> bytes,
     }
   }
   for (const schema::SavedPrograms::ConstantMethod& method : message.constant_methods()) {
-    if (!IsUtf8(method.name()) || method.name().empty() || !names.insert(method.name()).second) {
+    if (!AddName(method.name(), names)) {
       return Invalid("expected distinct names of constant methods in UTF-8");
     }
   }

@@ -31,8 +31,8 @@
 
 namespace belay::exir {
 
-// Options of lowering that belong to the programs of a file: those of an importer that knows more
-// than their graphs, such as the tokenizer of a language model.
+// Options of lowering that an importer stores with the programs, such as the tokenizer of a language
+// model.
 struct SavedLoweringOptions {
   std::vector<std::pair<std::string, Storage>> named_data;  // EmitOptions::named_data, by key
   std::vector<std::pair<std::string, int64_t>> constant_methods;

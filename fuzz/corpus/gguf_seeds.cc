@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,14 +15,17 @@ namespace {
 
 using exir::GgufBytes;
 
+// Precondition: there is a type of this name.
+const exir::TensorTypeRow& RowOf(std::string_view type) {
+  return *std::find_if(std::begin(exir::kTensorTypes), std::end(exir::kTensorTypes),
+                       [&](const exir::TensorTypeRow& row) { return row.name == type; });
+}
+
 // A model of one layer and three tokens, whose matrices have this type.
 class SmallModel {
  public:
-  SmallModel(std::string_view architecture, std::string_view type) : architecture_(architecture) {
-    for (const exir::TensorTypeRow& row : exir::kTensorTypes) {
-      if (row.name == type) type_ = &row;
-    }
-    const auto width = static_cast<uint32_t>(type_->elements > 4 ? type_->elements : 4);
+  SmallModel(std::string_view architecture, std::string_view type) : type_(RowOf(type)) {
+    const auto width = static_cast<uint32_t>(type_.elements > 4 ? type_.elements : 4);
     const int64_t w = width, half = w / 2;
     bytes.Text("general.architecture", architecture);
     for (const auto& [name, value] :
@@ -57,8 +62,8 @@ class SmallModel {
 
  private:
   void Matrix(std::string_view name, int64_t rows, int64_t columns) {
-    const int64_t size = rows * (columns / type_->elements) * type_->bytes;
-    bytes.Tensor(absl::StrCat(name, ".weight"), {rows, columns}, type_->id,
+    const int64_t size = rows * (columns / type_.elements) * type_.bytes;
+    bytes.Tensor(absl::StrCat(name, ".weight"), {rows, columns}, type_.id,
                  std::string(static_cast<size_t>(size), '\x11'));
   }
   void Vector(std::string_view name, int64_t size) {
@@ -66,8 +71,7 @@ class SmallModel {
                  std::string(static_cast<size_t>(4 * size), '\x3f'));
   }
 
-  std::string_view architecture_;
-  const exir::TensorTypeRow* type_ = nullptr;
+  const exir::TensorTypeRow& type_;
 };
 
 }  // namespace
@@ -92,22 +96,20 @@ void AddGgufSeeds(Seeds& seeds) {
   seeds.push_back({"gguf", "qwen3", qwen.bytes.Build()});
   seeds.push_back({"gguf", "gemma3", SmallModel("gemma3", "Q5_1").bytes.Build()});
   seeds.push_back({"gguf", "bf16", SmallModel("llama", "BF16").bytes.Build()});
-  // One matrix of each type of large blocks, at whose rows the reader stops.
+  // Blocks of 256 elements. All tensors but one are missing, to keep the files small.
   for (std::string_view type : {"Q4_K", "Q6_K"}) {
-    for (const exir::TensorTypeRow& row : exir::kTensorTypes) {
-      if (row.name != type) continue;
-      GgufBytes bytes;
-      bytes.Text("general.architecture", "llama")
-          .Int("llama.block_count", 1)
-          .Int("llama.embedding_length", 256)
-          .Int("llama.feed_forward_length", 1)
-          .Int("llama.attention.head_count", 1)
-          .Int("llama.context_length", 1)
-          .Float("llama.attention.layer_norm_rms_epsilon", 1)
-          .Tensor("token_embd.weight", {1, 256}, row.id,
-                  std::string(static_cast<size_t>(row.bytes), '\x22'));
-      seeds.push_back({"gguf", std::string(type), bytes.Build()});
-    }
+    const exir::TensorTypeRow& row = RowOf(type);
+    GgufBytes bytes;
+    bytes.Text("general.architecture", "llama")
+        .Int("llama.block_count", 1)
+        .Int("llama.embedding_length", 256)
+        .Int("llama.feed_forward_length", 1)
+        .Int("llama.attention.head_count", 1)
+        .Int("llama.context_length", 1)
+        .Float("llama.attention.layer_norm_rms_epsilon", 1)
+        .Tensor("token_embd.weight", {1, 256}, row.id,
+                std::string(static_cast<size_t>(row.bytes), '\x22'));
+    seeds.push_back({"gguf", std::string(type), bytes.Build()});
   }
 }
 

@@ -37,23 +37,33 @@ class ByteReader {
   // kDataLoss, naming `what`, if fewer bytes are left.
   template <class T>
   absl::StatusOr<T> Take(std::string_view what) {
-    ABSL_ASSIGN_OR_RETURN(const std::vector<T> one, TakeList<T>(1, what));
-    return one[0];
+    static_assert(std::is_trivially_copyable_v<T> && std::endian::native == std::endian::little);
+    ABSL_ASSIGN_OR_RETURN(const absl::Span<const std::byte> bytes, TakeBytes(1, sizeof(T), what));
+    T value;
+    std::memcpy(&value, bytes.data(), sizeof(T));
+    return value;
   }
   // As above; allocates only after checking that the bytes exist.
   template <class T>
   absl::StatusOr<std::vector<T>> TakeList(uint64_t count, std::string_view what) {
     static_assert(std::is_trivially_copyable_v<T> && std::endian::native == std::endian::little);
-    if (count > rest_.size() / sizeof(T)) {
-      return absl::DataLossError(absl::StrCat("expected ", count, " x ", sizeof(T), " bytes of ",
-                                              what, ", got ", rest_.size(), " bytes"));
-    }
+    ABSL_ASSIGN_OR_RETURN(const absl::Span<const std::byte> bytes,
+                          TakeBytes(count, sizeof(T), what));
     std::vector<T> values(count);
-    if (count == 0) return values;
-    const size_t size = count * sizeof(T);
-    std::memcpy(values.data(), rest_.data(), size);
-    rest_.remove_prefix(size);
+    if (count != 0) std::memcpy(values.data(), bytes.data(), bytes.size());
     return values;
+  }
+  // Returns the bytes of `count` elements of `size` bytes each, without a copy. Errors as above.
+  // Precondition: size > 0.
+  absl::StatusOr<absl::Span<const std::byte>> TakeBytes(uint64_t count, size_t size,
+                                                        std::string_view what) {
+    if (count > rest_.size() / size) {
+      return absl::DataLossError(absl::StrCat("expected ", count, " x ", size, " bytes of ", what,
+                                              ", got ", rest_.size(), " bytes"));
+    }
+    const absl::Span<const std::byte> bytes = rest_.first(count * size);
+    rest_.remove_prefix(bytes.size());
+    return bytes;
   }
   // kDataLoss if bytes are left.
   absl::Status ExpectEnd() const {

@@ -56,6 +56,18 @@ TEST(ByteReaderTest, MissingBytesAreAnErrorAndConsumeNothing) {
   EXPECT_EQ(reader.rest().size(), 3u);
 }
 
+TEST(ByteReaderTest, TakesBytesWithoutACopy) {
+  const std::vector<std::byte> bytes = Bytes({1, 2, 3, 4, 5, 6, 7});
+  ByteReader reader(bytes);
+  ASSERT_OK_AND_ASSIGN(const absl::Span<const std::byte> taken, reader.TakeBytes(2, 3, "a name"));
+  EXPECT_EQ(taken.data(), bytes.data());
+  EXPECT_EQ(taken.size(), 6u);
+  // 2^63 * 2 bytes wrap to 0 in 64 bits.
+  EXPECT_THAT(reader.TakeBytes(uint64_t{1} << 63, 2, "a name"),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("of a name, got 1 bytes")));
+  EXPECT_EQ(reader.rest().size(), 1u);
+}
+
 TEST(ByteReaderTest, EmptyInputHasNoValues) {
   ByteReader reader({});
   ASSERT_OK_AND_ASSIGN(const std::vector<uint64_t> none, reader.TakeList<uint64_t>(0, "nothing"));

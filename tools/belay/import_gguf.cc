@@ -9,6 +9,7 @@
 #include "exir/gguf/import_gguf.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/serialize/saved_programs.h"
+#include "runtime/core/bytes.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/llm/chat/chat_template.h"
 #include "runtime/llm/program_tokenizer.h"
@@ -28,8 +29,8 @@ void AddDocument(absl::StatusOr<std::string> json, std::string_view key, std::st
   absl::Status status = json.status();
   if (status.ok()) status = reader(*json).status();
   if (status.ok()) {
-    const auto* bytes = reinterpret_cast<const std::byte*>(json->data());
-    saved.named_data.emplace_back(key, exir::Storage::Own({bytes, bytes + json->size()}));
+    const absl::Span<const std::byte> bytes = AsBytes(*json);
+    saved.named_data.emplace_back(key, exir::Storage::Own({bytes.begin(), bytes.end()}));
   } else if (!absl::IsNotFound(status)) {
     std::cerr << "belay: " << what << " not imported: " << OneLine(FromAbsl(status.message()))
               << "; use 'belay lower " << option << "'\n";

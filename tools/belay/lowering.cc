@@ -12,6 +12,7 @@
 #include "executorch/writer/program_serializer.h"
 #include "exir/ops/standard_ops.h"
 #include "nlohmann/json.hpp"
+#include "runtime/core/bytes.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/utf8.h"
 #include "runtime/llm/program_tokenizer.h"
@@ -105,8 +106,9 @@ absl::StatusOr<std::optional<exir::Recipe>> RecipeOf(const LowerOptions& options
 
 using NamedStorages = std::vector<std::pair<std::string, exir::Storage>>;
 
-// Replaces the data of this key, or adds them.
-void Set(std::string_view key, exir::Storage value, NamedStorages& data) {
+// Replaces the data of this key by a copy of the bytes, or adds it.
+void Set(std::string_view key, absl::Span<const std::byte> bytes, NamedStorages& data) {
+  exir::Storage value = exir::Storage::Own({bytes.begin(), bytes.end()});
   for (auto& [name, storage] : data) {
     if (name != key) continue;
     storage = std::move(value);
@@ -121,13 +123,11 @@ absl::Status AddNamedData(const LowerOptions& options, Lowering& lowering) {
   NamedStorages& data = lowering.saved.named_data;
   if (!options.tokenizer.empty()) {
     ABSL_ASSIGN_OR_RETURN(const TokenizerFile read, ReadTokenizerFile(options.tokenizer));
-    const absl::Span<const std::byte> bytes = read.file->bytes();
-    Set(llm::kTokenizerKey, exir::Storage::Own({bytes.begin(), bytes.end()}), data);
+    Set(llm::kTokenizerKey, read.file->bytes(), data);
   }
   if (!options.chat_template.empty()) {
     ABSL_ASSIGN_OR_RETURN(const std::string json, ReadChatTemplateFiles(options.chat_template));
-    const auto* bytes = reinterpret_cast<const std::byte*>(json.data());
-    Set(llm::kChatTemplateKey, exir::Storage::Own({bytes, bytes + json.size()}), data);
+    Set(llm::kChatTemplateKey, AsBytes(json), data);
   }
   for (const auto& [key, storage] : data) {
     ABSL_RETURN_IF_ERROR(lowering.named_data.Add(key, storage));

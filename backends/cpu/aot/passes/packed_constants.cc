@@ -117,7 +117,7 @@ absl::StatusOr<exir::ValueId> PackedConstants::AddMatrix(const ConstantView& vie
                                                          int64_t n, int64_t row_stride,
                                                          int64_t column_stride) {
   const Form form = {"packed"};
-  // Only then the elements of some columns are contiguous in `order`.
+  // Whether the elements of a range of columns are contiguous in `order`.
   const bool by_columns = column_stride == k && row_stride == 1 && k > 0;
   if (!by_columns) {
     return Add<float, float>(view, form, order, PackedMatrixSize(k, n),
@@ -141,7 +141,7 @@ absl::StatusOr<exir::ValueId> PackedConstants::AddMatrix(const ConstantView& vie
       ABSL_ASSIGN_OR_RETURN(const Storage elements, part.Dense(order));
       PackMatrix(reinterpret_cast<const float*>(elements.bytes.data()), k, columns, 1, k, packed);
       packed += *PackedMatrixSize(k, columns);
-      // Also if a copy was packed.
+      // `elements` may be a copy of these pages.
       if (tensor.strides()[dim] == k) {
         exir::ReleasePages(tensor.storage().bytes.subspan(
             static_cast<size_t>(part.storage_offset()) * sizeof(float),

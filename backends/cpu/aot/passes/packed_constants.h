@@ -83,9 +83,8 @@ class PackedConstants {
   absl::StatusOr<exir::ValueId> Add(const ConstantView& view, const Form& form,
                                     absl::Span<const uint8_t> order, std::optional<int64_t> count,
                                     Make make, const Sizes& sizes = {});
-  // Returns the matrix [k, n] of float32 that PackMatrix packs from the view's elements in `order`,
-  // where `row_stride` and `column_stride` are its strides. If the columns are the first dimension in
-  // this order, a few MiB of them are copied and packed at a time.
+  // Packs a float32 matrix [k, n] by PackMatrix. The strides are those of the view's elements in
+  // `order`. If the columns are contiguous, copies and packs a few MiB of them at a time.
   absl::StatusOr<exir::ValueId> AddMatrix(const ConstantView& view, absl::Span<const uint8_t> order,
                                           int64_t k, int64_t n, int64_t row_stride,
                                           int64_t column_stride);

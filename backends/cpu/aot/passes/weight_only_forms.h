@@ -39,8 +39,8 @@ class WeightOnlyForms {
   //
   // or from a bfloat16 constant by conversion. Transpositions may follow each of these. Integers
   // from -8 to 7 select int4; only the constant decides, since a node's declared range does not
-  // clamp. Scales may be negative. nullopt for anything else, including scales of unusual size and
-  // zero points that are not finite.
+  // clamp. Scales may be negative. nullopt for anything else, including scales whose magnitude
+  // IsUsualScale rejects and zero points that are not finite.
   std::optional<WeightOnlyForm> Find(const exir::Argument& argument) const;
 
  private:
