@@ -8,8 +8,8 @@
 
 namespace belay {
 
-// Returns the pages that are completely inside `bytes`; other memory may share the first and the
-// last page. Empty if there are none.
+// Returns the pages that are completely inside `bytes`, which may share its first and last page with
+// other memory. The result may be empty.
 absl::Span<const std::byte> WholePages(absl::Span<const std::byte> bytes);
 
 }  // namespace belay
