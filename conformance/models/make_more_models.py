@@ -503,6 +503,13 @@ def detector_head():
     return Net(), [(randn(1, 3, 16, 16, seed=k), proposals(k)) for k in range(3)], None
 
 
+def regions(scale, seed):
+    """Six regions of two images, (image, x1, y1, x2, y2), partly outside."""
+    low = randn(6, 2, seed=seed) * scale + 3
+    corners = torch.cat([low, low + randn(6, 2, seed=seed + 1).abs() * 6], 1)
+    return torch.cat([randint(0, 2, (6, 1), seed=seed).float(), corners], 1)
+
+
 @model("regions of images: sampled by their size or as told, aligned or not, partly outside")
 def region_features():
     define_detection_operators()
@@ -514,12 +521,7 @@ def region_features():
             align(images, rois, 1.0, 1, 1, 3, True),
         )
 
-    def rois(seed):
-        low = randn(6, 2, seed=seed) * 4 + 3
-        corners = torch.cat([low, low + randn(6, 2, seed=seed + 1).abs() * 6], 1)
-        return torch.cat([randint(0, 2, (6, 1), seed=seed).float(), corners], 1)
-
-    return Function(forward), [(randn(2, 3, 8, 9, seed=k), rois(k)) for k in range(2)], None
+    return Function(forward), [(randn(2, 3, 8, 9, seed=k), regions(4, k)) for k in range(2)], None
 
 
 @model("regions of images by torchvision: maxima of bins, and bins of channels of their own")
@@ -533,12 +535,7 @@ def region_pools():
             ops.ps_roi_align(images, rois, 2, 0.5, -1),
         )
 
-    def rois(seed):
-        low = randn(6, 2, seed=seed) * 3 + 3
-        corners = torch.cat([low, low + randn(6, 2, seed=seed + 1).abs() * 6], 1)
-        return torch.cat([randint(0, 2, (6, 1), seed=seed).float(), corners], 1)
-
-    return Function(forward), [(randn(2, 12, 8, 9, seed=k), rois(k)) for k in range(2)], None
+    return Function(forward), [(randn(2, 12, 8, 9, seed=k), regions(3, k)) for k in range(2)], None
 
 
 @model("deformable convolutions by torchvision: with and without masks, in groups, dynamic batch")

@@ -34,10 +34,11 @@ bool IsLogical(const ScalarFunction& function) {
   return function.name == "And" || function.name == "Or" || function.name == "Not";
 }
 
+constexpr ScalarFunction kSum = {"", "_operator.add", true};
+constexpr ScalarFunction kProduct = {"", "_operator.mul", true};
+
 // nullptr if no operator computes it.
 const ScalarFunction* FindScalarFunction(const SymExpr& expr) {
-  static constexpr ScalarFunction kSum = {"", "_operator.add", true};
-  static constexpr ScalarFunction kProduct = {"", "_operator.mul", true};
   static constexpr ScalarFunction kFunctions[] = {
       {"And", "_operator.and_", true},
       {"BitwiseFn_bitwise_and", "_operator.and_"},
@@ -429,47 +430,36 @@ absl::StatusOr<OpBuilder::Definition> OpBuilder::Define(const SymExpr& expr, int
     ABSL_ASSIGN_OR_RETURN(result, DefineSymbol(expr));
   } else {
     const ScalarFunction* function = FindScalarFunction(expr);
-    // A power becomes repeated multiplication.
+    std::vector<SymExpr> arguments(expr.arguments().begin(), expr.arguments().end());
+    // A small power becomes repeated multiplication.
     const std::optional<int64_t> exponent =
-        expr.name() == "Pow" ? expr.arguments()[1].AsInt() : std::nullopt;
+        expr.name() == "Pow" ? arguments[1].AsInt() : std::nullopt;
     if (exponent.has_value() && *exponent >= 2 && *exponent <= kMaxRank &&
-        ops().Find("_operator.mul") != nullptr) {
-      const SymExpr& base = expr.arguments()[0];
-      ABSL_ASSIGN_OR_RETURN(result, Define(base, depth + 1));
-      SymExpr so_far = base;
-      for (int64_t i = 1; i < *exponent; ++i) {
-        ABSL_ASSIGN_OR_RETURN(Definition operand, Define(base, depth + 1));
-        so_far = so_far * base;
-        const NodeId after = Later(result.after, operand.after);
-        result = Compute("_operator.mul", {std::move(result.value), std::move(operand.value)},
-                         after, so_far);
-      }
-      defined_[std::move(key)] = result;
-      return result;
+        ops().Find(kProduct.op) != nullptr) {
+      function = &kProduct;
+      arguments.assign(static_cast<size_t>(*exponent), SymExpr(arguments[0]));
     }
     // A negative power of an integer is a fraction, which has no operator.
     const bool fraction = expr.name() == "Pow" && Range(expr.arguments()[1]).min < 0;
     // And, Or and Not of numbers are truth values, while the operators compute bits.
     const bool logical = function != nullptr && IsLogical(*function);
     const bool bits =
-        logical &&
-        !std::all_of(expr.arguments().begin(), expr.arguments().end(), [](const SymExpr& argument) {
+        logical && !std::all_of(arguments.begin(), arguments.end(), [](const SymExpr& argument) {
           return argument.value_kind() == SymExpr::ValueKind::kBool;
         });
     if (function == nullptr || fraction || bits || ops().Find(function->op) == nullptr ||
-        expr.arguments().empty()) {
+        arguments.empty()) {
       return absl::UnimplementedError(
           absl::StrCat("the size ", key, " can't be computed: no operator is known for it"));
     }
     if (function->variadic) {
-      SymExpr so_far = expr.arguments()[0];
+      SymExpr so_far = arguments[0];
       ABSL_ASSIGN_OR_RETURN(result, Define(so_far, depth + 1));
-      for (const SymExpr& next : expr.arguments().subspan(1)) {
+      for (const SymExpr& next : absl::MakeConstSpan(arguments).subspan(1)) {
         ABSL_ASSIGN_OR_RETURN(Definition operand, Define(next, depth + 1));
-        so_far = expr.kind() == SymExpr::Kind::kAdd ? so_far + next
-                 : expr.kind() == SymExpr::Kind::kMul
-                     ? so_far * next
-                     : SymExpr::Function(expr.name(), {so_far, next});
+        so_far = function == &kSum       ? so_far + next
+                 : function == &kProduct ? so_far * next
+                                         : SymExpr::Function(expr.name(), {so_far, next});
         const NodeId after = Later(result.after, operand.after);
         result = Compute(function->op, {std::move(result.value), std::move(operand.value)}, after,
                          so_far);
@@ -477,7 +467,7 @@ absl::StatusOr<OpBuilder::Definition> OpBuilder::Define(const SymExpr& expr, int
     } else {
       NodeId after;
       std::vector<Argument> values;
-      for (const SymExpr& argument : expr.arguments()) {
+      for (const SymExpr& argument : arguments) {
         ABSL_ASSIGN_OR_RETURN(Definition operand, Define(argument, depth + 1));
         after = Later(after, operand.after);
         values.push_back(std::move(operand.value));

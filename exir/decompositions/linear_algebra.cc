@@ -47,6 +47,7 @@ Argument SumKept(OpBuilder& b, const Argument& x, const std::vector<int64_t>& di
   return b.Call("aten.sum.dim_IntList", {x, dims}, {{"dtype", dtype}});
 }
 
+// mv and dot of float32 become mm, whose kernel is vectorized and uses threads.
 std::vector<Argument> Dot(OpBuilder& b, const OpCall& c) {
   Argument x = c["self"];
   const bool conjugates = c.op()->op() == "vdot" && IsComplex(b.dtype(x));

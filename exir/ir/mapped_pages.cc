@@ -1,13 +1,14 @@
 #include "exir/ir/mapped_pages.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <mutex>
 #include <utility>
 #include <vector>
+
+#include "runtime/core/whole_pages.h"
 
 namespace belay::exir {
 namespace {
@@ -35,15 +36,15 @@ class Mappings {
     ranges_.erase(std::find(ranges_.begin(), ranges_.end(), range));
   }
   // Holds the lock, so that the mapping exists during the call.
-  void Release(Range range) {
-    const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
-    const uintptr_t first = (range.first + page - 1) / page * page, last = range.last / page * page;
-    if (first >= last) return;
+  void Release(absl::Span<const std::byte> bytes) {
+    const absl::Span<const std::byte> pages = WholePages(bytes);
+    if (pages.empty()) return;
+    const Range range = RangeOf(bytes);
     const std::lock_guard<std::mutex> lock(mutex_);
     for (const Range& mapping : ranges_) {
       if (range.first < mapping.first || range.last > mapping.last) continue;
       // The mapping is private and read-only, so no page has content of its own.
-      ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+      ::madvise(const_cast<std::byte*>(pages.data()), pages.size(), MADV_DONTNEED);
     }
   }
 
@@ -73,6 +74,6 @@ std::shared_ptr<const void> OwnerOfMapping(std::shared_ptr<const MappedFile> fil
   return std::make_shared<const Owner>(std::move(file));
 }
 
-void ReleasePages(absl::Span<const std::byte> bytes) { AllMappings().Release(RangeOf(bytes)); }
+void ReleasePages(absl::Span<const std::byte> bytes) { AllMappings().Release(bytes); }
 
 }  // namespace belay::exir

@@ -5,15 +5,15 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "runtime/core/dtype.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/shape_rules/dims.h"
+#include "runtime/kernel/shape_rules/strided.h"
 
 namespace belay {
 
@@ -63,7 +63,8 @@ struct RegionCall {
   double spatial_scale = 1;
   typename Arguments::Dim pooled_height = 0, pooled_width = 0;
   int64_t sampling_ratio = 0;  // samples per axis of a bin; <= 0: derived from its size
-  bool aligned = false;        // of kRoiAlign
+  // Regions are moved by half a pixel, and small ones are not enlarged. An argument of kRoiAlign.
+  bool aligned = kOp == RegionOp::kPsRoiAlign;
 
   static absl::StatusOr<RegionCall> Read(const Arguments& arguments) {
     RegionCall call;
@@ -144,14 +145,16 @@ struct DeformConvCall {
     ABSL_ASSIGN_OR_RETURN(call.offset, arguments.Tensor("offset", same));
     ABSL_ASSIGN_OR_RETURN(call.mask, arguments.Tensor("mask", same));
     ABSL_ASSIGN_OR_RETURN(call.bias, arguments.Tensor("bias", same));
-    const std::pair<std::string_view, int64_t*> numbers[] = {
-        {"stride_h", &call.stride[0]},     {"stride_w", &call.stride[1]},
-        {"pad_h", &call.padding[0]},       {"pad_w", &call.padding[1]},
-        {"dilation_h", &call.dilation[0]}, {"dilation_w", &call.dilation[1]},
-        {"groups", &call.groups},          {"offset_groups", &call.offset_groups}};
-    for (const auto& [name, number] : numbers) {
+    const struct {
+      std::string_view name;
+      int64_t* number;
+      int64_t least;
+    } numbers[] = {{"stride_h", &call.stride[0], 1},     {"stride_w", &call.stride[1], 1},
+                   {"pad_h", &call.padding[0], 0},       {"pad_w", &call.padding[1], 0},
+                   {"dilation_h", &call.dilation[0], 1}, {"dilation_w", &call.dilation[1], 1},
+                   {"groups", &call.groups, 1},          {"offset_groups", &call.offset_groups, 1}};
+    for (const auto& [name, number, least] : numbers) {
       ABSL_ASSIGN_OR_RETURN(*number, arguments.StaticInt(name));
-      const int64_t least = number == &call.padding[0] || number == &call.padding[1] ? 0 : 1;
       if (*number < least || *number > INT32_MAX) {
         return arguments.ArgumentError(
             name, absl::StrCat("expected ", least, " to ", INT32_MAX, ", got ", *number));
@@ -167,12 +170,12 @@ struct DeformConvCall {
         KnownInt(D(weight[3])).value_or(1) < 1) {
       return arguments.ArgumentError("weight", "expected [out, in / groups, height, width]");
     }
-    if (!Agree(weight[1] * D(call.groups), input[1]) ||
+    if (KnownDifferent(weight[1] * D(call.groups), input[1]) ||
         KnownInt(D(weight[0])).value_or(0) % call.groups != 0) {
       return arguments.ArgumentError(
-          "weight", absl::StrCat("expected [out, in / groups, height, width] for ",
-                                 DimToString(D(input[1])), " channels in ", call.groups,
-                                 " groups, got ", FormatDims<D>(ToVector(weight))));
+          "weight",
+          absl::StrCat("expected [out, in / groups, height, width] for ", DimToString(D(input[1])),
+                       " channels in ", call.groups, " groups, got ", FormatDims<D>(weight)));
     }
     if (KnownInt(D(input[1])).value_or(0) % call.offset_groups != 0) {
       return arguments.ArgumentError("offset_groups", "expected a divisor of the input's channels");
@@ -190,7 +193,7 @@ struct DeformConvCall {
       ABSL_RETURN_IF_ERROR(call.CheckMap(arguments, "mask", Arguments::SizesOf(call.mask), taps));
     }
     const auto& bias = Arguments::SizesOf(call.bias);
-    if (bias.size() != 1 || !Agree(bias[0], weight[0])) {
+    if (bias.size() != 1 || KnownDifferent(bias[0], weight[0])) {
       return arguments.ArgumentError("bias", "expected a number for each output channel");
     }
     return call;
@@ -208,27 +211,14 @@ struct DeformConvCall {
   }
 
  private:
-  template <class A, class B>
-  static bool Agree(const A& a, const B& b) {
-    const std::optional<int64_t> first = KnownInt(D(a)), second = KnownInt(D(b));
-    return !first.has_value() || !second.has_value() || *first == *second;
-  }
-  template <class Container>
-  static std::vector<D> ToVector(const Container& sizes) {
-    return std::vector<D>(sizes.begin(), sizes.end());
-  }
   // Checks the sizes [n, channels, out height, out width].
-  template <class Container>
-  absl::Status CheckMap(const Arguments& arguments, std::string_view name, const Container& actual,
-                        const D& channels) const {
+  absl::Status CheckMap(const Arguments& arguments, std::string_view name,
+                        absl::Span<const D> actual, const D& channels) const {
     Dims<D> expected = Sizes();
     expected[1] = channels;
-    bool same = actual.size() == 4;
-    for (int d = 0; same && d < 4; ++d) same = Agree(actual[d], expected[d]);
-    if (same) return absl::OkStatus();
+    if (MayBeEqual<D>(actual, expected)) return absl::OkStatus();
     return arguments.ArgumentError(
-        name, absl::StrCat("expected ", FormatDims<D>(ToVector(expected)), ", got ",
-                           FormatDims<D>(ToVector(actual))));
+        name, absl::StrCat("expected ", FormatDims<D>(expected), ", got ", FormatDims<D>(actual)));
   }
 };
 

@@ -35,15 +35,6 @@ bool MayExpandTo(absl::Span<const D> from, absl::Span<const D> to) {
 }
 
 template <class D>
-bool MayBeEqual(absl::Span<const D> a, absl::Span<const D> b) {
-  if (a.size() != b.size()) return false;
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (KnownDifferent(a[i], b[i])) return false;
-  }
-  return true;
-}
-
-template <class D>
 bool KnownEmpty(absl::Span<const D> sizes) {
   return std::any_of(sizes.begin(), sizes.end(), [](const D& size) { return KnownInt(size) == 0; });
 }

@@ -14,6 +14,7 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/kernel.h"
+#include "runtime/kernel/orthogonal_polynomials.h"
 #include "runtime/kernel/promotion_rules.h"
 #include "runtime/kernel/shape_rules/broadcast.h"
 
@@ -382,19 +383,6 @@ struct PolygammaCall : PointwiseOperands<Arguments> {
     return call;
   }
 };
-
-// Families of orthogonal polynomials; the values are an argument of special.polynomial.
-enum class PolynomialFamily : uint8_t {
-  kChebyshevT,
-  kChebyshevU,
-  kChebyshevV,
-  kChebyshevW,
-  kHermite,
-  kHermiteE,
-  kLaguerre,
-  kLegendre,
-};
-inline constexpr int64_t kPolynomialFamilies = 8;
 
 // special.polynomial: operands self and other, the degrees, which may be floats. `family` is a
 // PolynomialFamily.

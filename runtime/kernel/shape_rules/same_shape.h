@@ -13,9 +13,7 @@ namespace belay {
 template <class D>
 absl::Status CheckSameShape(std::string_view name, absl::Span<const D> dims,
                             absl::Span<const D> expected) {
-  bool fits = dims.size() == expected.size();
-  for (size_t i = 0; fits && i < dims.size(); ++i) fits = !KnownDifferent(dims[i], expected[i]);
-  if (fits) return absl::OkStatus();
+  if (MayBeEqual(dims, expected)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(name, ": expected shape ", FormatDims<D>(expected),
                                                  ", got ", FormatDims<D>(dims)));
 }

@@ -67,6 +67,16 @@ bool KnownDifferent(const D& a, const D& b) {
   return difference.has_value() && *difference != 0;
 }
 
+// Returns whether the ranks are equal and no sizes are known to differ.
+template <class D>
+bool MayBeEqual(absl::Span<const D> a, absl::Span<const D> b) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (KnownDifferent(a[i], b[i])) return false;
+  }
+  return true;
+}
+
 // As KnownDifferent, and also uses the known order of the two sizes.
 template <class D>
 bool KnownUnequal(const D& a, const D& b) {

@@ -100,21 +100,14 @@ struct Between {
   }
 };
 
-// One channel of an image.
-struct Plane {
-  const Reader<double>& pixel;
-  int64_t first, row_stride, column_stride;
-
-  double at(int64_t row, int64_t column) const {
-    return pixel(first + row * row_stride + column * column_stride);
-  }
-  template <class T>
-  double Bilinear(const Between<T>& row, const Between<T>& column) const {
-    const double down = row.weight, right = column.weight;
-    return (1 - down) * ((1 - right) * at(row.low, column.low) + right * at(row.low, column.high)) +
-           down * ((1 - right) * at(row.high, column.low) + right * at(row.high, column.high));
-  }
-};
+// Interpolates between pixels at(row, column) of two rows and two columns. `down` and `across` are
+// the weights of the bottom row and the right column.
+template <class At>
+double Bilinear(const At& at, int64_t top, int64_t bottom, double down, int64_t left, int64_t right,
+                double across) {
+  return (1 - down) * ((1 - across) * at(top, left) + across * at(top, right)) +
+         down * ((1 - across) * at(bottom, left) + across * at(bottom, right));
+}
 
 // Operands of a region operator. T: type in which PyTorch computes positions.
 template <class T, RegionOp kOp>
@@ -166,9 +159,13 @@ class Regions {
     if (!Call::kPositionSensitive) return channel;
     return (channel * out_.sizes[2] + y) * out_.sizes[3] + x;
   }
-  Plane PlaneOf(T image, int64_t channel) const {
-    return {pixel_, static_cast<int64_t>(image) * input_.strides[0] + channel * input_.strides[1],
-            input_.strides[2], input_.strides[3]};
+  // Returns the pixels of a channel of an image, as a function of row and column.
+  auto Plane(T image, int64_t channel) const {
+    const int64_t first =
+        static_cast<int64_t>(image) * input_.strides[0] + channel * input_.strides[1];
+    return [this, first](int64_t row, int64_t column) {
+      return pixel_(first + row * input_.strides[2] + column * input_.strides[3]);
+    };
   }
   // `origin` is the second result: a pixel, -1 for none, or a channel.
   void Write(int64_t k, int64_t channel, int64_t y, int64_t x, double value, int64_t origin) const {
@@ -183,12 +180,11 @@ class Regions {
 
   // Averages bilinear samples in each bin.
   absl::Status Sample(int64_t k, const T (&region)[5]) {
-    constexpr bool kKeepsSmall = kOp == RegionOp::kPsRoiAlign;
     const T scale = static_cast<T>(call_.spatial_scale);
-    const T offset = call_.aligned || kKeepsSmall ? T{0.5} : T{0};
+    const T offset = call_.aligned ? T{0.5} : T{0};
     const T left = region[1] * scale - offset, top = region[2] * scale - offset;
     T wide = region[3] * scale - offset - left, high = region[4] * scale - offset - top;
-    if (!call_.aligned && !kKeepsSmall) {
+    if (!call_.aligned) {
       wide = std::max(wide, T{1});
       high = std::max(high, T{1});
     }
@@ -212,7 +208,7 @@ class Regions {
     }
     ForEachBin([&](int64_t channel, int64_t y, int64_t x) {
       const int64_t from = InputChannel(channel, y, x);
-      const Plane plane = PlaneOf(region[0], from);
+      const auto plane = Plane(region[0], from);
       double sum = 0;
       for (int64_t i = 0; i < rows && !pace_.Stop(8 * columns); ++i) {
         const Between<T> row(top + static_cast<T>(y) * bin_high +
@@ -223,7 +219,9 @@ class Regions {
               left + static_cast<T>(x) * bin_wide +
                   (static_cast<T>(j) + T{0.5}) * bin_wide / static_cast<T>(columns),
               input_.sizes[3]);
-          if (!column.outside) sum += plane.Bilinear(row, column);
+          if (column.outside) continue;
+          sum += Bilinear(plane, row.low, row.high, row.weight, column.low, column.high,
+                          column.weight);
         }
       }
       Write(k, channel, y, x, sum / count, from);
@@ -256,24 +254,24 @@ class Regions {
       }
       corners[i] = static_cast<int64_t>(corner);
     }
-    // The last pixel is part of the region only for maxima.
-    const int64_t extra = kMaximum ? 1 : 0;
-    const int64_t wide = std::max<int64_t>(corners[2] - corners[0] + extra, 1),
-                  high = std::max<int64_t>(corners[3] - corners[1] + extra, 1);
-    const int64_t rows = input_.sizes[2] - (kMaximum ? 0 : 1),
-                  columns = input_.sizes[3] - (kMaximum ? 0 : 1);
+    // The last pixels of the region and of the image are included only in maxima.
+    const int64_t last = kMaximum ? 1 : 0;
+    const int64_t wide = std::max<int64_t>(corners[2] - corners[0] + last, 1),
+                  high = std::max<int64_t>(corners[3] - corners[1] + last, 1);
+    const int64_t rows = std::max<int64_t>(input_.sizes[2] - 1 + last, 0),
+                  columns = std::max<int64_t>(input_.sizes[3] - 1 + last, 0);
     ForEachBin([&](int64_t channel, int64_t y, int64_t x) {
-      const Pixels down = BinOf(y, out_.sizes[2], corners[1], high, std::max<int64_t>(rows, 0)),
-                   right = BinOf(x, out_.sizes[3], corners[0], wide, std::max<int64_t>(columns, 0));
+      const Pixels down = BinOf(y, out_.sizes[2], corners[1], high, rows),
+                   right = BinOf(x, out_.sizes[3], corners[0], wide, columns);
       const int64_t from = InputChannel(channel, y, x);
-      const Plane plane = PlaneOf(region[0], from);
+      const auto plane = Plane(region[0], from);
       const bool empty = down.last <= down.first || right.last <= right.first;
       double value = empty || !kMaximum ? 0 : -std::numeric_limits<float>::max();
       int64_t origin = kMaximum ? -1 : from;
       for (int64_t row = down.first; row < down.last; ++row) {
         if (pace_.Stop(right.last - right.first)) break;
         for (int64_t column = right.first; column < right.last; ++column) {
-          const double pixel = plane.at(row, column);
+          const double pixel = plane(row, column);
           if (!kMaximum) {
             value += pixel;
           } else if (pixel > value) {
@@ -310,10 +308,14 @@ absl::Status RunRegions(KernelContext& context, const RegionCall<KernelArguments
                                   : Regions<float, kOp>(call, *out, origin).Run();
 }
 
+// The taps of an output pixel, of all input channels.
+CheckedInt NumColumns(const DeformConvCall<KernelArguments>& call) {
+  return CheckedInt(call.input->sizes[1]) * call.weight->sizes[2] * call.weight->sizes[3];
+}
+
 uint64_t DeformConvScratchBytes(const KernelContext& context,
                                 const DeformConvCall<KernelArguments>& call) {
-  return ScratchBytesOf<double>(CheckedInt(call.input->sizes[1]) * call.weight->sizes[2] *
-                                call.weight->sizes[3]);
+  return ScratchBytesOf<double>(NumColumns(call));
 }
 
 // Samples the taps of an output pixel once (columns[channel][tap]), then multiplies them by all
@@ -347,27 +349,25 @@ void DeformConv(const DeformConvCall<KernelArguments>& call, const TensorView& o
                   position(offset, map(offset, 2 * tap)),
               x = static_cast<P>(ox * call.stride[1] - call.padding[1] + j * call.dilation[1]) +
                   position(offset, map(offset, 2 * tap + 1));
-      double* const column = columns + group * shared * taps + tap % taps;
+      double* const samples = columns + group * shared * taps + tap % taps;
       if (!(y > -1 && y < static_cast<P>(height) && x > -1 && x < static_cast<P>(width))) {
-        for (int64_t c = 0; c < shared; ++c) column[c * taps] = 0;
+        for (int64_t c = 0; c < shared; ++c) samples[c * taps] = 0;
         continue;
       }
       const int64_t top = static_cast<int64_t>(std::floor(y)),
                     left = static_cast<int64_t>(std::floor(x));
       const double down = static_cast<double>(y) - static_cast<double>(top),
-                   right = static_cast<double>(x) - static_cast<double>(left);
+                   across = static_cast<double>(x) - static_cast<double>(left);
       const double scale = call.use_mask ? element(mask, map(mask, tap)) : 1;
       const int64_t image = n * input.strides[0] + group * shared * input.strides[1];
       for (int64_t c = 0; c < shared; ++c) {
         // Pixels outside the image are 0.
-        const auto at = [&](int64_t row, int64_t place) {
-          if (row < 0 || row >= height || place < 0 || place >= width) return 0.0;
+        const auto at = [&](int64_t row, int64_t column) {
+          if (row < 0 || row >= height || column < 0 || column >= width) return 0.0;
           return element(input, image + c * input.strides[1] + row * input.strides[2] +
-                                    place * input.strides[3]);
+                                    column * input.strides[3]);
         };
-        column[c * taps] =
-            scale * ((1 - down) * ((1 - right) * at(top, left) + right * at(top, left + 1)) +
-                     down * ((1 - right) * at(top + 1, left) + right * at(top + 1, left + 1)));
+        samples[c * taps] = scale * Bilinear(at, top, top + 1, down, left, left + 1, across);
       }
     }
     for (int64_t o = 0; o < weight.sizes[0]; ++o) {
@@ -387,10 +387,7 @@ void DeformConv(const DeformConvCall<KernelArguments>& call, const TensorView& o
 }
 
 absl::Status RunDeformConv(KernelContext& context, const DeformConvCall<KernelArguments>& call) {
-  ABSL_ASSIGN_OR_RETURN(
-      double* columns,
-      ScratchArray<double>(context, CheckedInt(call.input->sizes[1]) * call.weight->sizes[2] *
-                                        call.weight->sizes[3]));
+  ABSL_ASSIGN_OR_RETURN(double* columns, ScratchArray<double>(context, NumColumns(call)));
   ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, call.input->dtype, call.Sizes()));
   DispatchDType<kFloatTypes>(call.input->dtype, [&](auto tag) {
     using T = CppType<tag.value>;

@@ -13,6 +13,7 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel/orthogonal_polynomials.h"
 #include "runtime/kernel/promotion_rules.h"
 #include "runtime/kernel/shape_rules/pointwise.h"
 #include "runtime/kernels/call/element_access.h"
@@ -335,46 +336,25 @@ double ScaledBesselI1(double x) {
   return std::isnan(x) ? x : std::copysign(ScaledBesselI(1, std::abs(x)), x);
 }
 
-// p[0] = 1, p[1] = slope x + start, and p[k+1] = (by_x x + by_one) p[k] - before p[k-1], where
-// {by_x, by_one, before} is next(k) (Abramowitz, Stegun 22.7). On [-1, 1], Chebyshev polynomials of
-// higher degrees are trigonometric functions of acos(x), as in PyTorch.
-double OrthogonalPolynomial(PolynomialFamily family, int64_t degree, double x) {
+// On [-1, 1], Chebyshev polynomials of higher degrees are trigonometric functions of acos(x), as in
+// PyTorch.
+template <PolynomialFamily kFamily>
+double OrthogonalPolynomial(int64_t degree, double x) {
   using enum PolynomialFamily;
   if (degree < 0) return 0;
   if (degree == 0) return 1;
-  const double n = static_cast<double>(degree);
-  const bool chebyshev = family <= kChebyshevW;
-  if (chebyshev && degree > 8 && std::abs(x) < 1) {
-    const double t = std::acos(x);
-    if (family == kChebyshevT) return std::cos(n * t);
-    if (family == kChebyshevU) return std::sin((n + 1) * t) / std::sin(t);
-    if (family == kChebyshevV) return std::cos((n + 0.5) * t) / std::cos(t / 2);
+  if (kFamily <= kChebyshevW && degree > 8 && std::abs(x) < 1) {
+    const double n = static_cast<double>(degree), t = std::acos(x);
+    if (kFamily == kChebyshevT) return std::cos(n * t);
+    if (kFamily == kChebyshevU) return std::sin((n + 1) * t) / std::sin(t);
+    if (kFamily == kChebyshevV) return std::cos((n + 0.5) * t) / std::cos(t / 2);
     return std::sin((n + 0.5) * t) / std::sin(t / 2);
   }
-  double slope = 1, start = 0;
-  if (family == kChebyshevU || family == kHermite) slope = 2;
-  if (family == kChebyshevV || family == kChebyshevW) {
-    slope = 2;
-    start = family == kChebyshevV ? -1 : 1;
-  }
-  if (family == kLaguerre) {
-    slope = -1;
-    start = 1;
-  }
-  double before = 1, last = slope * x + start;
-  for (int64_t i = 1; i < degree && !std::isnan(last); ++i) {
-    const double k = static_cast<double>(i);
-    double factor = 2 * x, by_before = 1;
-    if (family == kHermite) by_before = 2 * k;
-    if (family == kHermiteE) {
-      factor = x;
-      by_before = k;
-    }
-    if (family == kLaguerre || family == kLegendre) {
-      factor = (family == kLaguerre ? 2 * k + 1 - x : (2 * k + 1) * x) / (k + 1);
-      by_before = k / (k + 1);
-    }
-    const double next = factor * last - by_before * before;
+  constexpr PolynomialRecurrence kRecurrence = RecurrenceOf(kFamily);
+  double before = 1, last = kRecurrence.slope * x + kRecurrence.start;
+  for (int64_t k = 1; k < degree && !std::isnan(last); ++k) {
+    const auto [by_x, by_one, by_before, divisor] = kRecurrence.next(static_cast<double>(k));
+    const double next = (by_x * x + by_one) / divisor * last - by_before / divisor * before;
     before = last;
     last = next;
   }
@@ -385,16 +365,15 @@ double OrthogonalPolynomial(PolynomialFamily family, int64_t degree, double x) {
 constexpr double kMostDegree = 1023;
 
 absl::Status CheckDegrees(const KernelArguments::OperandRef& degrees) {
-  const auto too_large = [](double degree) {
-    return absl::OutOfRangeError(
-        absl::StrCat("a polynomial of degree ", degree, ", expected at most ", kMostDegree));
-  };
   const TensorView* const tensor = degrees.tensor;
   if (tensor == nullptr) return absl::OkStatus();
   const Reader<double> read(*tensor);
   for (StridedIterator<1> it(tensor->sizes, {tensor->strides}); !it.done(); it.Next()) {
     const double degree = read(it.offset(0));
-    if (degree > kMostDegree) return too_large(degree);
+    if (degree > kMostDegree) {
+      return absl::OutOfRangeError(
+          absl::StrCat("a polynomial of degree ", degree, ", expected at most ", kMostDegree));
+    }
   }
   return absl::OkStatus();
 }
@@ -409,7 +388,7 @@ constexpr LoopTable kPolynomial = kBinary<[](FloatLike auto x, FloatLike auto de
       n > kMostHermite) {
     return std::numeric_limits<decltype(x)>::quiet_NaN();
   }
-  return static_cast<decltype(x)>(OrthogonalPolynomial(kFamily, n, static_cast<double>(x)));
+  return static_cast<decltype(x)>(OrthogonalPolynomial<kFamily>(n, static_cast<double>(x)));
 }>;
 
 absl::Status RunPolynomial(KernelContext& context, const PolynomialCall<KernelArguments>& call) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/core/status_macros.h"
 #include "runtime/core/testing.h"
 #include "runtime/kernel/kernel_registry.h"
 #include "runtime/kernel/test_outputs.h"
@@ -213,18 +214,11 @@ TEST(SpecialFunctionsTest, PolygammaRejectsNegativeOrders) {
 }
 
 absl::StatusOr<double> Polynomial(int64_t family, double x, double degree) {
-  KernelRegistry registry;
-  EXPECT_OK(AddReferenceKernels(registry));
-  const TestTensor first = TestTensor::Of<double>({}, {x}),
-                   second = TestTensor::Of<double>({}, {degree}),
+  const TestTensor self = TestTensor::Of<double>({}, {x}),
+                   other = TestTensor::Of<double>({}, {degree}),
                    out = TestTensor::Of<double>({}, {0});
-  EValue self(first.view()), other(second.view()), kind(family), result(out.view());
-  EValue* const slots[] = {&self, &other, &kind};
-  EValue* const outputs[] = {&result};
-  FixedOutputs allocator;
-  KernelContext context(slots, outputs, &allocator, {});
-  const absl::Status status = registry.Find("special.polynomial.default", context)->Run(context);
-  if (!status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(RunInto("special.polynomial.default",
+                               {EValue(self.view()), EValue(other.view()), EValue(family)}, out));
   return *out.view().as<double>();
 }
 
