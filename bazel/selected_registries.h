@@ -8,7 +8,7 @@
 
 #include "absl/types/span.h"
 #include "runtime/backend/backend_registry.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 
 namespace belay {
 

@@ -9,7 +9,7 @@
 #include "exir/compare/call.h"
 #include "exir/interpreter/interpreter.h"
 #include "exir/ops/standard_ops.h"
-#include "exir/pass/pass_manager.h"
+#include "exir/pass_manager/pass_manager.h"
 #include "exir/passes/merge_batch_norm.h"
 #include "exir/passes/propagate_constants.h"
 #include "exir/pipeline.h"

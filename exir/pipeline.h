@@ -26,7 +26,7 @@
 #include "exir/emit/program_image.h"
 #include "exir/import/import.h"
 #include "exir/method_state.h"
-#include "exir/pass/pass_manager.h"
+#include "exir/pass_manager/pass_manager.h"
 #include "runtime/core/budget.h"
 
 namespace belay::exir {
@@ -97,7 +97,7 @@ struct LoweringLimits {
   uint64_t nodes = kInProportion;
   // Bytes of constants that are reordered, expanded or folded.
   uint64_t memory_bytes = kInProportion;
-  uint64_t work = kInProportion;  // of folding (runtime/kernel/work.h)
+  uint64_t work = kInProportion;  // of folding (runtime/kernel_interface/work.h)
   std::optional<std::chrono::steady_clock::time_point> deadline;  // kDeadlineExceeded
   // kCancelled once it is true. Any thread may set it; it must outlive the call.
   const std::atomic<bool>* cancel = nullptr;

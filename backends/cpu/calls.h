@@ -21,7 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/core/dtype.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/shape_rules/convolution.h"
+#include "runtime/kernel_interface/shape_rules/convolution.h"
 #include "runtime/kernels/packed/epilogue.h"
 #include "runtime/kernels/packed/packed_weights.h"
 #include "runtime/kernels/packed/winograd_weights.h"

@@ -25,7 +25,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/calls.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernels/call/tensor_list.h"
+#include "runtime/kernels/operands/tensor_list.h"
 
 namespace belay::cpu {
 

@@ -30,7 +30,7 @@
 #include "backends/cpu/calls.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/shape_rules/convolution.h"
+#include "runtime/kernel_interface/shape_rules/convolution.h"
 #include "runtime/kernels/packed/narrow_groups.h"
 #include "runtime/kernels/packed/packed_weights.h"
 

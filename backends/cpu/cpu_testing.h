@@ -16,13 +16,13 @@
 #include "exir/compare/call.h"
 #include "exir/compare/compare.h"
 #include "exir/ir/exported_program.h"
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_registry.h"
 #include "gtest/gtest.h"
 #include "runtime/backend/backend_registry.h"
 #include "runtime/core/element.h"
 #include "runtime/core/random.h"
 #include "runtime/core/testing.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 #include "runtime/program/program.h"
 
 namespace belay::cpu {

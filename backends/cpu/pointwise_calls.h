@@ -24,8 +24,8 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/core/dtype.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/shape_rules/broadcast.h"
-#include "runtime/kernels/call/tensor_list.h"
+#include "runtime/kernel_interface/shape_rules/broadcast.h"
+#include "runtime/kernels/operands/tensor_list.h"
 #include "runtime/kernels/pointwise/loops.h"
 
 namespace belay::cpu {

@@ -16,8 +16,8 @@
 #include "runtime/core/testing.h"
 #include "runtime/executor/method.h"
 #include "runtime/executor/testing/program_builder.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 #include "runtime/kernels/standard_kernels.h"
 
 namespace belay::demo {

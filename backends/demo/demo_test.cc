@@ -17,7 +17,7 @@
 #include "runtime/core/memory_budget.h"
 #include "runtime/core/test_named_data.h"
 #include "runtime/core/testing.h"
-#include "runtime/kernel/test_outputs.h"
+#include "runtime/kernel_interface/test_outputs.h"
 
 namespace belay::demo {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "runtime/backend/backend_registry.h"
 #include "runtime/backend/backend_runtime.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 #include "runtime/program/limits.h"
 
 namespace belay::demo {

@@ -15,8 +15,8 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/core/tensor_view.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/shape_rules/movement.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernel_interface/shape_rules/movement.h"
 
 // Newer Abseil deprecates this constructor of MutexLock; Debian 12's Abseil has no other.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"

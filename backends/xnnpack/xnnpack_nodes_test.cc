@@ -12,7 +12,7 @@
 #include "runtime/core/arena.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/testing.h"
-#include "runtime/kernel/test_outputs.h"
+#include "runtime/kernel_interface/test_outputs.h"
 
 namespace belay::xnnpack {
 namespace {

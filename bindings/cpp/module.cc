@@ -12,7 +12,7 @@
 #include "runtime/core/thread_pool.h"
 #include "runtime/executor/method.h"
 #include "runtime/executor/shared_state.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 
 namespace belay {
 namespace {

@@ -14,7 +14,7 @@
 #include "exir/backend/partitioner.h"
 #include "exir/interpreter/owned_value.h"
 #include "exir/ir/exported_program.h"
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_registry.h"
 
 namespace belay::conformance {
 

@@ -10,7 +10,7 @@
 #include "conformance/differential/call_corpus.h"
 #include "conformance/ops/op_case.h"
 #include "exir/ir/exported_program.h"
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_registry.h"
 
 namespace belay::conformance {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "exir/ir/call_arguments.h"
-#include "exir/op/op_variants.h"
+#include "exir/op_definition/op_variants.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 

@@ -16,7 +16,7 @@
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"
 #include "exir/ir/verifier.h"
-#include "exir/op/op_variants.h"
+#include "exir/op_definition/op_variants.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/pipeline.h"
 #include "exir/testing/generator/shrink_program.h"

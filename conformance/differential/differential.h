@@ -13,9 +13,9 @@
 #include "absl/types/span.h"
 #include "conformance/differential/call_corpus.h"
 #include "exir/compare/call.h"
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_registry.h"
 #include "exir/testing/generator/random_program.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 
 namespace belay::conformance {
 

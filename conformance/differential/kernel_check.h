@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "exir/compare/call.h"
 #include "exir/ir/exported_program.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 
 namespace belay::conformance {
 

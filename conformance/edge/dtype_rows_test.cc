@@ -14,7 +14,7 @@
 
 #include "conformance/ops/op_case.h"
 #include "exir/ir/graph_editor.h"
-#include "exir/op/dtype_rule.h"
+#include "exir/op_definition/dtype_rule.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/passes/edge_verifier.h"
 #include "gtest/gtest.h"

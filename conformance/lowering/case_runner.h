@@ -9,7 +9,7 @@
 #include "conformance/backend/chosen_backends.h"
 #include "conformance/json/json.h"
 #include "conformance/lowering/differences.h"
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_registry.h"
 
 namespace belay::conformance {
 

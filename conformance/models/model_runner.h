@@ -10,11 +10,11 @@
 #include "conformance/models/manifest.h"
 #include "exir/compare/call.h"
 #include "exir/interpreter/owned_value.h"
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_registry.h"
 #include "exir/pipeline.h"
 #include "runtime/backend/backend_registry.h"
 #include "runtime/executor/method.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 
 namespace belay::conformance {
 

@@ -10,11 +10,11 @@
 
 #include "absl/status/statusor.h"
 #include "conformance/ops/op_case.h"
-#include "exir/op/meta_context.h"
-#include "exir/op/tensor_meta.h"
+#include "exir/op_definition/meta_context.h"
+#include "exir/op_definition/tensor_meta.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/evalue.h"
-#include "runtime/kernel/kernel.h"
+#include "runtime/kernel_interface/kernel.h"
 
 namespace belay::conformance {
 

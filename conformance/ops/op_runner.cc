@@ -8,7 +8,7 @@
 #include "conformance/ops/op_compare.h"
 #include "conformance/ops/symbolic_check.h"
 #include "exir/interpreter/run_kernel.h"
-#include "exir/op/schema.h"
+#include "exir/op_definition/schema.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 

@@ -4,7 +4,7 @@
 
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
-#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
 
 // Tests that the harness finds faults: each test runs an operator with one fault.
 namespace belay::conformance {

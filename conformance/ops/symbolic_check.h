@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "conformance/ops/op_compare.h"
-#include "exir/op/meta_context.h"
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/meta_context.h"
+#include "exir/op_definition/op_registry.h"
 
 namespace belay::conformance {
 

@@ -10,7 +10,7 @@
 #include "conformance/backend/backend_status.h"
 #include "conformance/status/operator_index.h"
 #include "conformance/status/operator_status.h"
-#include "exir/op/op_variants.h"
+#include "exir/op_definition/op_variants.h"
 #include "runtime/core/str_cat.h"
 
 namespace belay::conformance {

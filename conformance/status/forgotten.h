@@ -8,8 +8,8 @@
 
 #include "absl/types/span.h"
 #include "conformance/ops/op_case.h"
-#include "exir/op/op_registry.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "exir/op_definition/op_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 
 namespace belay::conformance {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
 
 namespace custom_operator {
 namespace {

@@ -3,7 +3,7 @@
 #define SCALED_SWISH_KERNEL_H_
 
 #include "absl/types/span.h"
-#include "runtime/kernel/kernel.h"
+#include "runtime/kernel_interface/kernel.h"
 
 namespace custom_operator {
 

@@ -1,6 +1,6 @@
 #include "scaled_swish_op.h"
 
-#include "exir/op/meta_context.h"
+#include "exir/op_definition/meta_context.h"
 #include "runtime/core/status_macros.h"
 
 namespace custom_operator {

@@ -3,7 +3,7 @@
 #define SCALED_SWISH_OP_H_
 
 #include "absl/status/status.h"
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_registry.h"
 
 namespace custom_operator {
 

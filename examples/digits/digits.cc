@@ -20,7 +20,7 @@
 #include "runtime/core/npy.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/method.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 #include "runtime/kernels/movement/movement.h"
 #include "runtime/kernels/pool/pool.h"
 #include "runtime/kernels/reference/reference_kernels.h"

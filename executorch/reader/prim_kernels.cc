@@ -9,7 +9,7 @@
 #include "runtime/core/one_dtype_copy.h"
 #include "runtime/core/python_integers.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
 
 namespace belay::pte {
 namespace {

@@ -3,7 +3,7 @@
 #define BELAY_EXECUTORCH_READER_PRIM_KERNELS_H_
 
 #include "absl/types/span.h"
-#include "runtime/kernel/kernel.h"
+#include "runtime/kernel_interface/kernel.h"
 
 namespace belay::pte {
 

@@ -3,7 +3,7 @@
 #define BELAY_EXECUTORCH_READER_PROGRAM_KERNELS_H_
 
 #include "absl/status/status.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 #include "runtime/program/program.h"
 
 namespace belay::pte {

@@ -17,7 +17,7 @@
 #include "exir/emit/program_image.h"
 #include "exir/ir/constant.h"
 #include "exir/ir/problem_list.h"
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_registry.h"
 
 namespace belay::pte {
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "exir/emit/program_image.h"
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_registry.h"
 #include "exir/serialize/serializer.h"
 
 namespace belay::pte {

@@ -9,7 +9,7 @@
 
 #include "executorch/writer/portable_decompositions.h"
 #include "exir/builder/op_shorthand.h"
-#include "runtime/kernel/shape_rules/index.h"
+#include "runtime/kernel_interface/shape_rules/index.h"
 
 namespace belay::pte {
 namespace {

@@ -15,7 +15,7 @@
 #include "executorch/format/program_generated.h"
 #include "executorch/writer/program_serializer.h"
 #include "exir/emit/program_image.h"
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_registry.h"
 
 namespace belay::pte {
 

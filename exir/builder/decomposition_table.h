@@ -12,7 +12,7 @@
 
 namespace belay::exir {
 
-// A stateless composite kernel (exir/op/op_registry.h), for tables. Emits nodes at the builder's
+// A stateless composite kernel (exir/op_definition/op_registry.h), for tables. Emits nodes at the builder's
 // insertion point and returns one argument per return of the operator: a list for Tensor[]. May
 // call operators that are decomposed in turn. Errors go to the builder.
 //

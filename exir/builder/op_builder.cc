@@ -9,7 +9,7 @@
 #include "exir/ir/infer.h"
 #include "exir/ir/text.h"
 #include "exir/ir/verifier.h"
-#include "exir/op/op_variants.h"
+#include "exir/op_definition/op_variants.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"

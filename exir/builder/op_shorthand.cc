@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "runtime/core/str_cat.h"
-#include "runtime/kernel/type_promotion.h"
+#include "runtime/kernel_interface/type_promotion.h"
 
 namespace belay::exir {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "exir/decompositions/standard_decompositions.h"
 #include "exir/ir/exported_program.h"
-#include "exir/pass/pass.h"
+#include "exir/pass_manager/pass.h"
 
 namespace belay::exir {
 

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "exir/builder/op_shorthand.h"
 #include "exir/decompositions/families.h"
-#include "runtime/kernel/orthogonal_polynomials.h"
+#include "runtime/kernel_interface/orthogonal_polynomials.h"
 
 namespace belay::exir {
 namespace {

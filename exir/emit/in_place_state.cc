@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "exir/op/op_table.h"
+#include "exir/op_definition/op_table.h"
 
 namespace belay::exir {
 namespace {

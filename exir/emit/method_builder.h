@@ -19,7 +19,7 @@
 #include "exir/ir/exported_program.h"
 #include "exir/ir/problem_list.h"
 #include "exir/ir/refused_node.h"
-#include "exir/op/op_table.h"
+#include "exir/op_definition/op_table.h"
 #include "runtime/schema/program.pb.h"
 
 namespace belay::exir {

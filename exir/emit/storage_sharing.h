@@ -9,7 +9,7 @@
 
 #include "absl/types/span.h"
 #include "exir/emit/view_bytes.h"
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_registry.h"
 #include "runtime/schema/program.pb.h"
 
 namespace belay::exir {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_registry.h"
 #include "runtime/schema/program.pb.h"
 
 namespace belay::exir {

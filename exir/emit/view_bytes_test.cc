@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "exir/emit/testing/text_method.h"
-#include "exir/op/op_def.h"
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_def.h"
+#include "exir/op_definition/op_registry.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
 

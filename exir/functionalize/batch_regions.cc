@@ -16,7 +16,7 @@
 #include "exir/ir/at_node.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"
-#include "exir/op/op_table.h"
+#include "exir/op_definition/op_table.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 

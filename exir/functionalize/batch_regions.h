@@ -2,7 +2,7 @@
 #ifndef BELAY_EXIR_FUNCTIONALIZE_BATCH_REGIONS_H_
 #define BELAY_EXIR_FUNCTIONALIZE_BATCH_REGIONS_H_
 
-#include "exir/pass/pass.h"
+#include "exir/pass_manager/pass.h"
 
 namespace belay::exir {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "exir/builder/op_shorthand.h"
-#include "exir/op/op_variants.h"
+#include "exir/op_definition/op_variants.h"
 
 namespace belay::exir {
 namespace {

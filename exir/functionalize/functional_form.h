@@ -19,7 +19,7 @@ struct FunctionalForm {
     kBoth,    // returns the operator's results, then the new values of the written arguments
   };
   Kind kind = Kind::kValues;
-  // The functional variant (exir/op/op_variants.h); null for kAlias and if `compute` is set.
+  // The functional variant (exir/op_definition/op_variants.h); null for kAlias and if `compute` is set.
   const OpOverload* op = nullptr;
   std::vector<Argument> (*compute)(OpBuilder& b, const OpCall& call) = nullptr;
 };

@@ -3,7 +3,7 @@
 #define BELAY_EXIR_FUNCTIONALIZE_FUNCTIONALIZE_H_
 
 #include "exir/decompositions/standard_decompositions.h"
-#include "exir/pass/pass.h"
+#include "exir/pass_manager/pass.h"
 
 namespace belay::exir {
 

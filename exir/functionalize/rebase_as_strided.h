@@ -2,7 +2,7 @@
 #ifndef BELAY_EXIR_FUNCTIONALIZE_REBASE_AS_STRIDED_H_
 #define BELAY_EXIR_FUNCTIONALIZE_REBASE_AS_STRIDED_H_
 
-#include "exir/pass/pass.h"
+#include "exir/pass_manager/pass.h"
 
 namespace belay::exir {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "exir/decompositions/decompose.h"
-#include "exir/pass/pass.h"
+#include "exir/pass_manager/pass.h"
 
 namespace belay::exir {
 

@@ -6,7 +6,7 @@
 
 #include "exir/builder/op_call.h"
 #include "exir/builder/op_shorthand.h"
-#include "exir/op/op_table.h"
+#include "exir/op_definition/op_table.h"
 #include "runtime/core/str_cat.h"
 
 namespace belay::exir {

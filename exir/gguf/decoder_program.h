@@ -8,7 +8,7 @@
 #include "exir/gguf/decoder_parameters.h"
 #include "exir/gguf/gguf_file.h"
 #include "exir/ir/exported_program.h"
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_registry.h"
 
 namespace belay::exir {
 

@@ -11,7 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "exir/import/json.h"
-#include "exir/op/tensor_meta.h"
+#include "exir/op_definition/tensor_meta.h"
 #include "exir/symbolic/sym_expr.h"
 #include "runtime/core/evalue.h"
 

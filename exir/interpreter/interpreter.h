@@ -26,7 +26,7 @@
 #include "exir/interpreter/owned_value.h"
 #include "exir/ir/exported_program.h"
 #include "runtime/core/evalue.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 
 namespace belay::exir {
 

@@ -10,8 +10,8 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "exir/interpreter/owned_value.h"
-#include "exir/op/op_registry.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "exir/op_definition/op_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 
 namespace belay::exir {
 

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "exir/ir/constant.h"
-#include "exir/op/tensor_meta.h"
+#include "exir/op_definition/tensor_meta.h"
 #include "runtime/core/evalue.h"
 #include "runtime/core/sizes.h"
 #include "runtime/core/tensor_view.h"

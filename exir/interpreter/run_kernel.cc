@@ -3,7 +3,7 @@
 #include "runtime/core/arena.h"
 #include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/work.h"
+#include "runtime/kernel_interface/work.h"
 
 namespace belay::exir {
 

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "exir/ir/entity.h"
-#include "exir/op/schema.h"
-#include "exir/op/tensor_meta.h"
+#include "exir/op_definition/schema.h"
+#include "exir/op_definition/tensor_meta.h"
 #include "runtime/core/dtype.h"
 #include "runtime/core/evalue.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "exir/ir/graph.h"
-#include "exir/op/schema.h"
+#include "exir/op_definition/schema.h"
 
 namespace belay::exir {
 

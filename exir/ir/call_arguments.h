@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "exir/ir/argument.h"
-#include "exir/op/schema.h"
+#include "exir/op_definition/schema.h"
 
 namespace belay::exir {
 

@@ -15,7 +15,7 @@
 #include "exir/ir/entity.h"
 #include "exir/ir/graph.h"
 #include "exir/ir/graph_signature.h"
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_registry.h"
 
 namespace belay::exir {
 

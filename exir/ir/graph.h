@@ -17,8 +17,8 @@
 #include "absl/types/span.h"
 #include "exir/ir/argument.h"
 #include "exir/ir/entity.h"
-#include "exir/op/op_registry.h"
-#include "exir/op/tensor_meta.h"
+#include "exir/op_definition/op_registry.h"
+#include "exir/op_definition/tensor_meta.h"
 #include "exir/symbolic/sym_expr.h"
 
 namespace belay::exir {

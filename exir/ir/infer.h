@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "exir/ir/exported_program.h"
-#include "exir/op/meta_context.h"
+#include "exir/op_definition/meta_context.h"
 
 namespace belay::exir {
 

@@ -16,7 +16,7 @@
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/graph_signature.h"
 #include "exir/ir/text_value_parser.h"
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_registry.h"
 
 namespace belay::exir {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "exir/ir/exported_program.h"
-#include "exir/op/tensor_meta.h"
+#include "exir/op_definition/tensor_meta.h"
 #include "runtime/core/evalue.h"
 
 namespace belay::exir {

@@ -14,7 +14,7 @@
 #include "exir/ir/argument.h"
 #include "exir/ir/graph.h"
 #include "exir/ir/text_lexer.h"
-#include "exir/op/tensor_meta.h"
+#include "exir/op_definition/tensor_meta.h"
 #include "exir/symbolic/sym_expr.h"
 
 namespace belay::exir {

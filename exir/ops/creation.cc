@@ -12,9 +12,9 @@
 #include "exir/ops/pointwise_layout.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernel/shape_rules/arange.h"
-#include "runtime/kernel/shape_rules/creation.h"
-#include "runtime/kernel/shape_rules/random.h"
+#include "runtime/kernel_interface/shape_rules/arange.h"
+#include "runtime/kernel_interface/shape_rules/creation.h"
+#include "runtime/kernel_interface/shape_rules/random.h"
 
 namespace belay::exir {
 namespace {

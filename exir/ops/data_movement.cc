@@ -12,9 +12,9 @@
 #include "exir/ops/pointwise.h"
 #include "exir/ops/pointwise_layout.h"
 #include "exir/ops/strided_meta.h"
-#include "runtime/kernel/shape_rules/index.h"
-#include "runtime/kernel/shape_rules/movement.h"
-#include "runtime/kernel/type_promotion.h"
+#include "runtime/kernel_interface/shape_rules/index.h"
+#include "runtime/kernel_interface/shape_rules/movement.h"
+#include "runtime/kernel_interface/type_promotion.h"
 
 namespace belay::exir {
 namespace {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "exir/op/dtype_rule.h"
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/dtype_rule.h"
+#include "exir/op_definition/op_registry.h"
 #include "exir/ops/testing/meta_call.h"
 #include "runtime/core/testing.h"
 

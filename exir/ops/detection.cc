@@ -1,5 +1,5 @@
 // torchvision's detection operators, with the schemas that it registers.
-#include "runtime/kernel/shape_rules/detection.h"
+#include "runtime/kernel_interface/shape_rules/detection.h"
 
 #include <optional>
 

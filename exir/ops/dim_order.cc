@@ -10,7 +10,7 @@
 #include "exir/ops/layout_rules.h"
 #include "exir/ops/meta_arguments.h"
 #include "exir/ops/pointwise_layout.h"
-#include "runtime/kernel/shape_rules/movement.h"
+#include "runtime/kernel_interface/shape_rules/movement.h"
 
 namespace belay::exir {
 namespace {

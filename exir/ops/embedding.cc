@@ -7,7 +7,7 @@
 #include "exir/ops/families.h"
 #include "exir/ops/meta_arguments.h"
 #include "exir/ops/strided_meta.h"
-#include "runtime/kernel/shape_rules/index.h"
+#include "runtime/kernel_interface/shape_rules/index.h"
 
 namespace belay::exir {
 namespace {

@@ -5,7 +5,7 @@
 #include "exir/ops/families.h"
 #include "exir/ops/meta_arguments.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/shape_rules/factorization.h"
+#include "runtime/kernel_interface/shape_rules/factorization.h"
 
 namespace belay::exir {
 namespace {

@@ -3,8 +3,8 @@
 #define BELAY_EXIR_OPS_FAMILIES_H_
 
 #include "absl/types/span.h"
-#include "exir/op/op_def.h"
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_def.h"
+#include "exir/op_definition/op_registry.h"
 
 namespace belay::exir {
 

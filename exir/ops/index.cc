@@ -9,7 +9,7 @@
 #include "exir/ops/index_arguments.h"
 #include "exir/ops/meta_arguments.h"
 #include "exir/ops/strided_meta.h"
-#include "runtime/kernel/shape_rules/gather.h"
+#include "runtime/kernel_interface/shape_rules/gather.h"
 
 namespace belay::exir {
 namespace {

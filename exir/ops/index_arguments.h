@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "exir/op/meta_context.h"
-#include "runtime/kernel/shape_rules/index.h"
+#include "exir/op_definition/meta_context.h"
+#include "runtime/kernel_interface/shape_rules/index.h"
 
 namespace belay::exir {
 

@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "absl/strings/str_split.h"
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_registry.h"
 #include "exir/ops/families.h"
 #include "exir/ops/standard_ops.h"
 #include "runtime/core/testing.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 #include "runtime/kernels/reference/reference_kernels.h"
 
 namespace belay::exir {

@@ -4,11 +4,11 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_registry.h"
 #include "exir/ops/standard_ops.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 #include "runtime/kernels/standard_kernels.h"
 
 namespace belay::exir {

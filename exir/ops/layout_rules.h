@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "exir/op/tensor_meta.h"
+#include "exir/op_definition/tensor_meta.h"
 
 namespace belay::exir {
 

@@ -6,7 +6,7 @@
 #include "exir/ops/meta_checks.h"
 #include "exir/ops/pointwise.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernel/shape_rules/strided.h"
+#include "runtime/kernel_interface/shape_rules/strided.h"
 
 namespace belay::exir {
 namespace {

@@ -1,5 +1,5 @@
 // Access to the arguments of a meta kernel by the names of the operator's schema. Compiler
-// counterpart of runtime/kernel/kernel_arguments.h, which documents the concept of an arguments
+// counterpart of runtime/kernel_interface/kernel_arguments.h, which documents the concept of an arguments
 // class.
 #ifndef BELAY_EXIR_OPS_META_ARGUMENTS_H_
 #define BELAY_EXIR_OPS_META_ARGUMENTS_H_
@@ -11,14 +11,14 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "exir/op/meta_context.h"
+#include "exir/op_definition/meta_context.h"
 #include "exir/ops/sym_bounds.h"
 #include "exir/symbolic/assumed_equalities.h"
 #include "runtime/core/dtype.h"
 #include "runtime/core/evalue.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/kernel.h"
-#include "runtime/kernel/shape_rules/dims.h"
+#include "runtime/kernel_interface/kernel.h"
+#include "runtime/kernel_interface/shape_rules/dims.h"
 
 namespace belay::exir {
 

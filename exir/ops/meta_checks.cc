@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernel/type_promotion.h"
+#include "runtime/kernel_interface/type_promotion.h"
 
 namespace belay::exir {
 

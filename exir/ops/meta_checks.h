@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "exir/op/meta_context.h"
+#include "exir/op_definition/meta_context.h"
 #include "runtime/core/dtype.h"
 
 namespace belay::exir {

@@ -7,7 +7,7 @@
 #include "exir/ops/layout_rules.h"
 #include "exir/ops/meta_arguments.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/shape_rules/norm.h"
+#include "runtime/kernel_interface/shape_rules/norm.h"
 
 namespace belay::exir {
 namespace {

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "exir/op/meta_context.h"
-#include "exir/op/op_def.h"
+#include "exir/op_definition/meta_context.h"
+#include "exir/op_definition/op_def.h"
 #include "exir/ops/meta_arguments.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/promotion_rules.h"
-#include "runtime/kernel/shape_rules/pointwise.h"
+#include "runtime/kernel_interface/promotion_rules.h"
+#include "runtime/kernel_interface/shape_rules/pointwise.h"
 
 namespace belay::exir {
 

@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "exir/op/tensor_meta.h"
+#include "exir/op_definition/tensor_meta.h"
 #include "runtime/core/evalue.h"
 
 namespace belay::exir {

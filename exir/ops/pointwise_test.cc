@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_registry.h"
 #include "exir/ops/pointwise_layout.h"
 #include "exir/ops/testing/meta_call.h"
 #include "runtime/core/testing.h"

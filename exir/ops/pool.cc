@@ -6,7 +6,7 @@
 #include "exir/ops/layout_rules.h"
 #include "exir/ops/meta_arguments.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/shape_rules/pool.h"
+#include "runtime/kernel_interface/shape_rules/pool.h"
 
 namespace belay::exir {
 namespace {

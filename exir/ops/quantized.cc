@@ -8,7 +8,7 @@
 #include "exir/ops/meta_arguments.h"
 #include "exir/ops/pointwise_layout.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/shape_rules/quantization.h"
+#include "runtime/kernel_interface/shape_rules/quantization.h"
 
 namespace belay::exir {
 namespace {

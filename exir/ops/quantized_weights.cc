@@ -7,7 +7,7 @@
 #include "exir/ops/families.h"
 #include "exir/ops/meta_arguments.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/shape_rules/quantized_weights.h"
+#include "runtime/kernel_interface/shape_rules/quantized_weights.h"
 
 namespace belay::exir {
 namespace {

@@ -1,6 +1,6 @@
 // Operators that combine given tensors with random numbers.
 
-#include "runtime/kernel/shape_rules/random.h"
+#include "runtime/kernel_interface/shape_rules/random.h"
 #include "exir/ops/families.h"
 #include "exir/ops/meta_arguments.h"
 #include "exir/ops/pointwise_layout.h"

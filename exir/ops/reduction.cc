@@ -1,6 +1,6 @@
 // Reductions.
 
-#include "runtime/kernel/shape_rules/reduction.h"
+#include "runtime/kernel_interface/shape_rules/reduction.h"
 #include "exir/ops/families.h"
 #include "exir/ops/meta_arguments.h"
 #include "runtime/core/status_macros.h"

@@ -1,6 +1,6 @@
 // Cumulative sums, products and extremes along one dimension.
 
-#include "runtime/kernel/shape_rules/scan.h"
+#include "runtime/kernel_interface/shape_rules/scan.h"
 #include "exir/ops/families.h"
 #include "exir/ops/meta_arguments.h"
 

@@ -10,9 +10,9 @@
 #include "exir/ops/meta_arguments.h"
 #include "exir/ops/pointwise_layout.h"
 #include "exir/ops/strided_meta.h"
-#include "runtime/kernel/shape_rules/gather.h"
-#include "runtime/kernel/shape_rules/scatter.h"
-#include "runtime/kernel/shape_rules/slice.h"
+#include "runtime/kernel_interface/shape_rules/gather.h"
+#include "runtime/kernel_interface/shape_rules/scatter.h"
+#include "runtime/kernel_interface/shape_rules/slice.h"
 
 namespace belay::exir {
 namespace {

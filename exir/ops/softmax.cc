@@ -1,6 +1,6 @@
 // Softmax and log-softmax.
 
-#include "runtime/kernel/shape_rules/softmax.h"
+#include "runtime/kernel_interface/shape_rules/softmax.h"
 #include "exir/ops/families.h"
 #include "exir/ops/meta_arguments.h"
 

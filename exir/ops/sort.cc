@@ -6,7 +6,7 @@
 #include "exir/ops/meta_arguments.h"
 #include "exir/ops/pointwise_layout.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/shape_rules/sort.h"
+#include "runtime/kernel_interface/shape_rules/sort.h"
 
 namespace belay::exir {
 namespace {

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_registry.h"
 
 namespace belay::exir {
 

@@ -1,13 +1,13 @@
-// Converts between tensors and the layouts of shape rules (runtime/kernel/shape_rules/strided.h).
+// Converts between tensors and the layouts of shape rules (runtime/kernel_interface/shape_rules/strided.h).
 #ifndef BELAY_EXIR_OPS_STRIDED_META_H_
 #define BELAY_EXIR_OPS_STRIDED_META_H_
 
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "exir/op/tensor_meta.h"
+#include "exir/op_definition/tensor_meta.h"
 #include "exir/ops/sym_bounds.h"
-#include "runtime/kernel/shape_rules/strided.h"
+#include "runtime/kernel_interface/shape_rules/strided.h"
 
 namespace belay::exir {
 

@@ -12,8 +12,8 @@
 #include "exir/ops/pointwise.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernel/scalar_arithmetic.h"
-#include "runtime/kernel/shape_rules/symbolic.h"
+#include "runtime/kernel_interface/scalar_arithmetic.h"
+#include "runtime/kernel_interface/shape_rules/symbolic.h"
 
 namespace belay::exir {
 namespace {

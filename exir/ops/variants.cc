@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_split.h"
-#include "exir/op/op_variants.h"
+#include "exir/op_definition/op_variants.h"
 #include "exir/ops/families.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"

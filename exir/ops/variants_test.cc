@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "exir/op/op_variants.h"
+#include "exir/op_definition/op_variants.h"
 #include "exir/ops/standard_ops.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

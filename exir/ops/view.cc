@@ -1,4 +1,4 @@
-// View operators and their copies. Each pair uses one rule of runtime/kernel/shape_rules: the view
+// View operators and their copies. Each pair uses one rule of runtime/kernel_interface/shape_rules: the view
 // has the layout that the rule computes, the copy has its sizes, contiguous.
 
 #include <utility>
@@ -8,8 +8,8 @@
 #include "exir/ops/families.h"
 #include "exir/ops/meta_arguments.h"
 #include "exir/ops/strided_meta.h"
-#include "runtime/kernel/shape_rules/slice.h"
-#include "runtime/kernel/shape_rules/view.h"
+#include "runtime/kernel_interface/shape_rules/slice.h"
+#include "runtime/kernel_interface/shape_rules/view.h"
 
 namespace belay::exir {
 namespace {

@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "exir/ir/exported_program.h"
 #include "exir/ir/infer.h"
-#include "exir/op/meta_context.h"
+#include "exir/op_definition/meta_context.h"
 
 namespace belay::exir {
 namespace {

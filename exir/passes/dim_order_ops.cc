@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"
-#include "exir/op/op_table.h"
+#include "exir/op_definition/op_table.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::exir {

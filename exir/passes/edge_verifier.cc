@@ -13,8 +13,8 @@
 #include "exir/ir/problem_list.h"
 #include "exir/ir/text.h"
 #include "exir/ir/verifier.h"
-#include "exir/op/dtype_rule.h"
-#include "exir/op/op_table.h"
+#include "exir/op_definition/dtype_rule.h"
+#include "exir/op_definition/op_table.h"
 #include "runtime/core/sizes.h"
 #include "runtime/core/str_cat.h"
 

@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "exir/ir/exported_program.h"
-#include "exir/pass/pass.h"
+#include "exir/pass_manager/pass.h"
 
 namespace belay::exir {
 
@@ -37,7 +37,7 @@ struct EdgeVerifierOptions {
 //   E3  No preserved operator is a view.
 //   E4  Operators use dim orders instead of memory formats (or the reverse; options.dim_order).
 //   E5  Parameters, buffers and tensor constants are contiguous or channels last.
-//   E6  The dtypes of each node's tensors are a row of its operator's rule (exir/op/dtype_rule.h).
+//   E6  The dtypes of each node's tensors are a row of its operator's rule (exir/op_definition/dtype_rule.h).
 //   E7  Lowered modules name a backend, and hold edge programs that follow the same rules.
 //
 // Returns OK, or kFailedPrecondition with one line per violation: the rule, the node in text form

@@ -6,7 +6,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "exir/ir/graph_editor.h"
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_registry.h"
 
 namespace belay::exir {
 namespace {

@@ -13,7 +13,7 @@
 #include "exir/interpreter/interpreter.h"
 #include "exir/ir/text.h"
 #include "exir/ir/verifier.h"
-#include "exir/pass/pass_manager.h"
+#include "exir/pass_manager/pass_manager.h"
 #include "exir/passes/pass_testing.h"
 #include "exir/passes/propagate_constants.h"
 #include "exir/testing/programs.h"

@@ -2,7 +2,7 @@
 #ifndef BELAY_EXIR_PASSES_PASS_TESTING_H_
 #define BELAY_EXIR_PASSES_PASS_TESTING_H_
 
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_registry.h"
 
 namespace belay::exir {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "exir/ir/graph_editor.h"
-#include "exir/op/op_table.h"
-#include "runtime/kernel/type_promotion.h"
+#include "exir/op_definition/op_table.h"
+#include "runtime/kernel_interface/type_promotion.h"
 
 namespace belay::exir {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/container/btree_set.h"
-#include "exir/pass/pass.h"
+#include "exir/pass_manager/pass.h"
 
 namespace belay::exir {
 

@@ -1,7 +1,7 @@
 #ifndef BELAY_EXIR_PASSES_REFRESH_LAYOUTS_H_
 #define BELAY_EXIR_PASSES_REFRESH_LAYOUTS_H_
 
-#include "exir/pass/pass.h"
+#include "exir/pass_manager/pass.h"
 
 namespace belay::exir {
 

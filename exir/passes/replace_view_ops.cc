@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"
-#include "exir/op/op_variants.h"
+#include "exir/op_definition/op_variants.h"
 
 namespace belay::exir {
 namespace {

@@ -6,7 +6,7 @@
 #include "exir/builder/op_builder.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/infer.h"
-#include "exir/op/op_table.h"
+#include "exir/op_definition/op_table.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::exir {

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "exir/ir/graph_editor.h"
-#include "exir/op/op_table.h"
+#include "exir/op_definition/op_table.h"
 #include "exir/passes/constant_input.h"
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernel/type_promotion.h"
+#include "runtime/kernel_interface/type_promotion.h"
 
 namespace belay::exir {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "exir/pass/pass.h"
+#include "exir/pass_manager/pass.h"
 
 namespace belay::exir {
 

@@ -12,7 +12,7 @@
 #include "exir/quantize/placement.h"
 #include "exir/quantize/recipe.h"
 #include "runtime/core/evalue.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 
 namespace belay::exir {
 

@@ -17,7 +17,7 @@
 #include "exir/quantize/affine.h"
 #include "exir/quantize/calibration.h"
 #include "exir/quantize/recipe.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 
 namespace belay::exir {
 

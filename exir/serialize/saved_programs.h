@@ -27,7 +27,7 @@
 #include "absl/types/span.h"
 #include "exir/backend/to_backend.h"
 #include "exir/ir/constant.h"
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_registry.h"
 
 namespace belay::exir {
 

@@ -106,7 +106,7 @@ class SymExpr {
   std::shared_ptr<const Node> node_;
 };
 
-// Interface of shape formulas to a dimension (runtime/kernel/shape_rules/dims.h).
+// Interface of shape formulas to a dimension (runtime/kernel_interface/shape_rules/dims.h).
 using SymInt = SymExpr;
 inline std::optional<int64_t> KnownInt(const SymExpr& e) { return e.AsInt(); }
 SymExpr FloorDiv(const SymExpr& a, const SymExpr& b);

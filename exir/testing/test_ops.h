@@ -3,7 +3,7 @@
 #ifndef BELAY_EXIR_TESTING_TEST_OPS_H_
 #define BELAY_EXIR_TESTING_TEST_OPS_H_
 
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_registry.h"
 
 namespace belay::exir {
 

@@ -3,7 +3,7 @@
 #define BELAY_FUZZ_GENERATORS_EDGE_PROGRAM_GENERATOR_H_
 
 #include "exir/ir/exported_program.h"
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_registry.h"
 #include "fuzz/generators/byte_source.h"
 
 namespace belay::fuzz {

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "exir/op/meta_context.h"
-#include "exir/op/op_def.h"
-#include "exir/op/schema.h"
+#include "exir/op_definition/meta_context.h"
+#include "exir/op_definition/op_def.h"
+#include "exir/op_definition/schema.h"
 #include "fuzz/generators/tensor_generator.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/executor/testing/program_builder.h"

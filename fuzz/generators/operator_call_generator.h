@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/types/span.h"
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_registry.h"
 #include "fuzz/generators/byte_source.h"
 
 namespace belay::fuzz {

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "runtime/backend/backend_registry.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 #include "runtime/program/limits.h"
 
 namespace belay::fuzz {

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "fuzz/generators/byte_source.h"
 #include "runtime/backend/backend_registry.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 #include "runtime/program/limits.h"
 #include "runtime/program/program.h"
 

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "exir/op/schema.h"
+#include "exir/op_definition/schema.h"
 #include "exir/symbolic/sym_expr.h"
 #include "exir/testing/programs.h"
 #include "exir/testing/test_ops.h"

@@ -4,8 +4,8 @@
 
 #include "absl/status/status.h"
 #include "exir/ir/exported_program.h"
-#include "exir/op/op_registry.h"
-#include "exir/op/schema.h"
+#include "exir/op_definition/op_registry.h"
+#include "exir/op_definition/schema.h"
 #include "exir/symbolic/sym_expr.h"
 #include "runtime/core/npy.h"
 

@@ -2,7 +2,7 @@
 #ifndef BELAY_FUZZ_TARGETS_RECYCLED_OPS_H_
 #define BELAY_FUZZ_TARGETS_RECYCLED_OPS_H_
 
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_registry.h"
 
 namespace belay::fuzz {
 

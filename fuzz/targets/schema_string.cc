@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "exir/op/schema.h"
+#include "exir/op_definition/schema.h"
 #include "fuzz/oracles/require.h"
 #include "fuzz/oracles/round_trip.h"
 #include "fuzz/oracles/typed_status.h"

@@ -3,7 +3,7 @@
 #define BELAY_FUZZ_TARGETS_TEST_DOUBLES_H_
 
 #include "runtime/backend/backend_registry.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 
 namespace belay::fuzz {
 

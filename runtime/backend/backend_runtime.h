@@ -14,7 +14,7 @@
 #include "runtime/core/memory_budget.h"
 #include "runtime/core/named_data_map.h"
 #include "runtime/core/thread_pool.h"
-#include "runtime/kernel/kernel.h"
+#include "runtime/kernel_interface/kernel.h"
 #include "runtime/trace/event_log.h"
 
 namespace belay {

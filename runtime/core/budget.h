@@ -30,7 +30,7 @@ struct Budget {
   const std::atomic<bool>* cancel = nullptr;
   // Instructions of programs, including delegates that execute step by step.
   Quota instructions;
-  // Multiply-adds, or operations of similar cost (runtime/kernel/work.h).
+  // Multiply-adds, or operations of similar cost (runtime/kernel_interface/work.h).
   Quota work;
   // Graph nodes, whatever created them, including erased ones; see CountNode().
   Quota nodes;

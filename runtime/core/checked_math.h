@@ -46,7 +46,7 @@ constexpr bool RangeFits(uint64_t offset, uint64_t size, uint64_t limit) {
 
 // An int64 with sticky overflow: after an operation overflows, divides by zero or uses an invalid
 // operand, ok() stays false. Comparisons with an invalid value are false. Shape formulas use it
-// (runtime/kernel/shape_rules/dims.h).
+// (runtime/kernel_interface/shape_rules/dims.h).
 class CheckedInt {
  public:
   constexpr CheckedInt() = default;

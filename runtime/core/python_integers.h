@@ -1,5 +1,5 @@
 // Python's integer arithmetic on int64. The single definition for programs' arithmetic on sizes
-// (runtime/kernel/scalar_arithmetic.h) and for expressions over sizes (exir/symbolic). nullopt
+// (runtime/kernel_interface/scalar_arithmetic.h) and for expressions over sizes (exir/symbolic). nullopt
 // where Python raises, or if the result does not fit in int64.
 #ifndef BELAY_RUNTIME_CORE_PYTHON_INTEGERS_H_
 #define BELAY_RUNTIME_CORE_PYTHON_INTEGERS_H_

@@ -21,7 +21,7 @@ struct ExecuteOptions {
   // Maximum number of instructions, including those inside delegates; 0:
   // Limits::executed_instructions, which also bounds larger values.
   uint64_t executed_instructions = 0;
-  // Maximum work (runtime/kernel/work.h), including that of delegates' programs; 0:
+  // Maximum work (runtime/kernel_interface/work.h), including that of delegates' programs; 0:
   // Limits::executed_work.
   uint64_t executed_work = 0;
 };

@@ -13,7 +13,7 @@
 #include "absl/types/span.h"
 #include "runtime/executor/method.h"
 #include "runtime/executor/testing/program_builder.h"
-#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
 #include "runtime/trace/event_log.h"
 
 namespace belay {

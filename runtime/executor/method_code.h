@@ -18,8 +18,8 @@
 #include "runtime/executor/execute_options.h"
 #include "runtime/executor/instruction_info.h"
 #include "runtime/executor/slot_table.h"
-#include "runtime/kernel/kernel_registry.h"
-#include "runtime/kernel/work.h"
+#include "runtime/kernel_interface/kernel_registry.h"
+#include "runtime/kernel_interface/work.h"
 #include "runtime/program/program.h"
 #include "runtime/trace/event_log.h"
 

@@ -8,7 +8,7 @@
 #include "runtime/core/testing.h"
 #include "runtime/executor/testing/method_fixture.h"
 #include "runtime/executor/testing/sample_program.h"
-#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
 #include "runtime/kernels/standard_kernels.h"
 
 namespace belay {

@@ -8,7 +8,7 @@
 
 #include "runtime/core/testing.h"
 #include "runtime/executor/testing/method_fixture.h"
-#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
 
 namespace belay {
 namespace {
@@ -127,7 +127,7 @@ TEST_F(AddTest, DynamicWorkUsesActualSizes) {
   ASSERT_OK_AND_ASSIGN(Method method, Load());
   const TestTensor x = TestTensor::Zeros(kF32, {100});
   for (size_t i = 0; i < 2; ++i) ASSERT_OK(method.SetInput(i, x.view()));
-  constexpr uint64_t kEach = 16 * 100;  // runtime/kernel/work.cc
+  constexpr uint64_t kEach = 16 * 100;  // runtime/kernel_interface/work.cc
   EXPECT_OK(method.Execute({.executed_work = 3 * kEach}));
   EXPECT_THAT(
       method.Execute({.executed_work = 3 * kEach - 1}),

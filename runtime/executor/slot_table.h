@@ -18,7 +18,7 @@
 #include "runtime/core/memory_check.h"
 #include "runtime/core/reserved_memory.h"
 #include "runtime/executor/shared_state.h"
-#include "runtime/kernel/kernel.h"
+#include "runtime/kernel_interface/kernel.h"
 #include "runtime/program/plan.h"
 
 namespace belay {

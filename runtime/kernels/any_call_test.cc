@@ -6,7 +6,7 @@
 
 #include "runtime/core/random.h"
 #include "runtime/core/testing.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 #include "runtime/kernels/standard_kernels.h"
 
 namespace belay {

@@ -28,7 +28,7 @@
 #include "absl/status/status.h"
 #include "runtime/core/evalue.h"
 #include "runtime/core/thread_pool.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 
 namespace belay {
 

@@ -7,7 +7,7 @@
 
 #include "runtime/core/str_cat.h"
 #include "runtime/core/testing.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 #include "runtime/kernels/call_corpus_testing.h"
 #include "runtime/kernels/call_testing.h"
 

@@ -11,7 +11,7 @@
 #include "gtest/gtest.h"
 #include "runtime/core/evalue.h"
 #include "runtime/core/testing.h"
-#include "runtime/kernel/test_outputs.h"
+#include "runtime/kernel_interface/test_outputs.h"
 #include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/reference/reference_kernels.h"
 #include "runtime/kernels/standard_kernels.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/core/testing.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 #include "runtime/kernels/reference/reference_kernels.h"
 #include "runtime/kernels/standard_kernels.h"
 

@@ -2,7 +2,7 @@
 #ifndef BELAY_RUNTIME_KERNELS_STANDARD_KERNELS_H_
 #define BELAY_RUNTIME_KERNELS_STANDARD_KERNELS_H_
 
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 #include "runtime/kernels/reference/reference_kernels.h"
 
 namespace belay {

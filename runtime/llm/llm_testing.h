@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "exir/pipeline.h"
 #include "runtime/backend/backend_registry.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 #include "runtime/program/program.h"
 
 namespace belay::llm {

@@ -12,7 +12,7 @@
 #include "runtime/backend/backend_registry.h"
 #include "runtime/core/dtype.h"
 #include "runtime/core/thread_pool.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 #include "runtime/program/plan.h"
 #include "runtime/program/program.h"
 

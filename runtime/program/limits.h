@@ -38,7 +38,7 @@ struct Limits {
   // Instructions per call of Method::Execute, including those inside delegates; 0: unlimited.
   uint64_t executed_instructions = 100'000'000;
   // Work per call of Method::Execute, including that inside delegates, in multiply-adds or
-  // operations of similar cost (runtime/kernel/work.h).
+  // operations of similar cost (runtime/kernel_interface/work.h).
   uint64_t executed_work = kInProportion;
 };
 

@@ -1,6 +1,6 @@
 // Facts about operators that the compiler, the runtime and reports share: one row per operator
 // name. A backend's private operators have no row here; their kernels' rows carry the facts
-// (Kernel::facts in runtime/kernel/kernel.h).
+// (Kernel::facts in runtime/kernel_interface/kernel.h).
 #ifndef BELAY_RUNTIME_SCHEMA_OPERATOR_FACTS_H_
 #define BELAY_RUNTIME_SCHEMA_OPERATOR_FACTS_H_
 
@@ -31,7 +31,7 @@ enum class OutputOverArgument : uint8_t {
 };
 
 // The cost term of an operator that grows faster than its operands, for limits on work
-// (runtime/kernel/work.h). Elements are always counted. Arguments are given by their positions.
+// (runtime/kernel_interface/work.h). Elements are always counted. Arguments are given by their positions.
 struct WorkRule {
   enum class Kind : uint8_t {
     kElements,     // no such term

@@ -15,7 +15,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
-#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
 #include "runtime/kernels/standard_kernels.h"
 #include "tools/profile/testing/unary_call.h"
 

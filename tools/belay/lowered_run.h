@@ -12,7 +12,7 @@
 #include "exir/ir/exported_program.h"
 #include "runtime/backend/backend_registry.h"
 #include "runtime/core/evalue.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 #include "tools/belay/max_sizes.h"
 
 namespace belay::tools {

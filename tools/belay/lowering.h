@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "exir/backend/named_data_store.h"
 #include "exir/emit/program_image.h"
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_registry.h"
 #include "exir/pipeline.h"
 #include "exir/quantize/recipe.h"
 #include "exir/serialize/saved_programs.h"

@@ -19,7 +19,7 @@
 #include "runtime/core/npy.h"
 #include "runtime/core/test_in_directory.h"
 #include "runtime/core/testing.h"
-#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
 #include "runtime/kernels/standard_kernels.h"
 #include "tools/belay/first_difference.h"
 #include "tools/profile/testing/unary_call.h"

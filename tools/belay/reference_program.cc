@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "exir/decompositions/decompose.h"
 #include "exir/functionalize/rebase_as_strided.h"
-#include "exir/pass/pass_manager.h"
+#include "exir/pass_manager/pass_manager.h"
 #include "exir/passes/seed_random_ops.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"

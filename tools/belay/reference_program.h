@@ -11,7 +11,7 @@
 #include "exir/compare/call.h"
 #include "exir/interpreter/interpreter.h"
 #include "exir/ir/exported_program.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 #include "runtime/program/plan.h"
 #include "tools/belay/call_inputs.h"
 

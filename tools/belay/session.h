@@ -10,7 +10,7 @@
 #include "executorch/reader/open_program.h"
 #include "runtime/executor/method.h"
 #include "runtime/executor/shared_state.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 #include "runtime/program/program.h"
 #include "runtime/trace/event_log.h"
 

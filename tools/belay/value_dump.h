@@ -11,7 +11,7 @@
 #include "exir/compare/compare.h"
 #include "exir/ir/exported_program.h"
 #include "runtime/core/evalue.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 
 namespace belay::tools {
 

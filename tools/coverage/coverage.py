@@ -48,7 +48,7 @@ OF_FUZZ = [
     "exir/ir/text_parser",
     "exir/ir/text_graph_parser",
     "exir/ir/text_value_parser",
-    "exir/op/schema",
+    "exir/op_definition/schema",
     "exir/symbolic/sym_",
 ]
 # More inputs of a fuzz target than its corpus.

@@ -104,9 +104,9 @@ class ExportTest(unittest.TestCase):
 
 class FlagsTest(unittest.TestCase):
     def test_lean_builds_compile_only_counted_sources(self):
-        (flag,) = coverage.compiling(["tools/belay", "exir/op.cc"])
+        (flag,) = coverage.compiling(["tools/belay", "exir/op_definition.cc"])
         chosen, options = flag.removeprefix("--per_file_copt=").split("@")
-        self.assertEqual(chosen, r"^(tools/belay|exir/op\.cc),-_test\.cc$")
+        self.assertEqual(chosen, r"^(tools/belay|exir/op_definition\.cc),-_test\.cc$")
         self.assertEqual(options.split(","), coverage.COMPILING)
         self.assertIn("--copt=-fcoverage-mcdc", coverage.compiling(None))
 

@@ -56,8 +56,8 @@ expect fail includes "an empty tree"
 
 cp "$lint/../../.clang-format" "$tree"
 write exir/ir/graph.cc 'int Size() { return 1; }' '// TO''DO(graphs): count.'
-write exir/ir/BUILD.bazel 'load("//tools:cc.bzl", "cc_library")' 'load("//exir/op:op.bzl", "ops")' \
-  'package(default_visibility = ["//exir:__subpackages__"])' "$(library //exir/op)" "$(test_rule //exir/ops:all)" \
+write exir/ir/BUILD.bazel 'load("//tools:cc.bzl", "cc_library")' 'load("//exir/op_definition:op.bzl", "ops")' \
+  'package(default_visibility = ["//exir:__subpackages__"])' "$(library //exir/op_definition)" "$(test_rule //exir/ops:all)" \
   "$(tests_rule //exir/ops:all)" \
   'cc_library(' '    name = "y",' '    visibility = [' '        "//tools:__pkg__",' '    ],' ')'
 for name in format naming layering; do expect pass "$name" "a clean tree"; done
@@ -65,17 +65,17 @@ for name in format naming layering; do expect pass "$name" "a clean tree"; done
 plant format "three blanks" exir/ir/a.cc 'int  A( ) { return 1; }'
 plant naming "a meaningless file name" exir/ir/string_util.cc ''
 plant naming "a meaningless folder name" exir/helpers/a.cc ''
-plant naming "a meaningless target name" exir/op/BUILD.bazel 'cc_library(name = "test_helper")'
+plant naming "a meaningless target name" exir/op_definition/BUILD.bazel 'cc_library(name = "test_helper")'
 plant naming "a to-do without owner" exir/ir/a.cc '// TO''DO: later'
-plant layering "runtime uses exir" runtime/core/BUILD.bazel "$(library //exir/op)"
-plant layering "a test of runtime uses exir" runtime/core/BUILD.bazel "$(test_rule @belay//exir/op:op)"
-plant layering "core uses kernel" runtime/core/BUILD.bazel "$(library //runtime/kernel)"
+plant layering "runtime uses exir" runtime/core/BUILD.bazel "$(library //exir/op_definition)"
+plant layering "a test of runtime uses exir" runtime/core/BUILD.bazel "$(test_rule @belay//exir/op_definition:op)"
+plant layering "core uses kernel" runtime/core/BUILD.bazel "$(library //runtime/kernel_interface)"
 plant layering "a library uses a test-only dependency" exir/import/BUILD.bazel "$(library //exir/ops:all)"
 plant layering "an upward edge after a test" exir/import/BUILD.bazel "$(test_rule //exir/ops)" "$(library //exir/ops)"
 plant layering "a backend uses a backend" backends/a/BUILD.bazel "$(library //backends/b:aot)"
-plant layering "an upward load" runtime/core/BUILD.bazel 'load("//exir/op:op.bzl", "OPS")'
-plant layering "an upward load in a macro file" runtime/core/core.bzl 'load("//exir/op:op.bzl", "OPS")'
-plant layering "an upward label in a macro file" runtime/core/core.bzl 'FILES = ["//runtime/core:" + f for f in F] + ["//exir/op:op"]'
+plant layering "an upward load" runtime/core/BUILD.bazel 'load("//exir/op_definition:op.bzl", "OPS")'
+plant layering "an upward load in a macro file" runtime/core/core.bzl 'load("//exir/op_definition:op.bzl", "OPS")'
+plant layering "an upward label in a macro file" runtime/core/core.bzl 'FILES = ["//runtime/core:" + f for f in F] + ["//exir/op_definition:op"]'
 write exir/import/BUILD.bazel 'load("//exir/ops:ops.bzl", "OPS")'
 write exir/import/import.bzl '"""Rules:' '    load("//tools/belay:x.bzl")' '"""' 'TEXT = """' '"//conformance:x"' '"""' \
   'TESTED = "//exir/ops:all"  # not "//conformance:x"' 'SOURCE = "// Generated."'
@@ -83,7 +83,7 @@ expect pass layering "loads of test-only dependencies"
 rm "$tree"/exir/import/*
 find "$tree" -type d -empty -delete
 says layering "testonly = True" exir/import/BUILD.bazel "$(library //exir/ops:all)"
-says layering "tools/lint/layers.txt" runtime/core/BUILD.bazel "$(library //exir/op)"
+says layering "tools/lint/layers.txt" runtime/core/BUILD.bazel "$(library //exir/op_definition)"
 plant layering "SIMD outside kernels" runtime/executor/BUILD.bazel "$(library @highway//:hwy)"
 plant layering "a package without a row" exir/novelty/BUILD.bazel "$(library //exir/ir)"
 plant language "a nominal clause" exir/ir/a.h '// What a graph has.'
@@ -184,7 +184,7 @@ cites pass "source files" '// exir/ir/cites.h, ../ir/graph.cc; cites.h' '#includ
   '// $PWD/exir/ir/none.h, exir/ir/none.html, folder/none.h; //exir/ir/none.h'
 cites fail "a missing source file" '// See exir/ir/none.h.'
 cites fail "a source file in another folder" 'int x;  // ../op/cites.h'
-plant doc_references "a source file that a page names" exir/ir/README'.'md 'In `../op/none.cc`.'
+plant doc_references "a source file that a page names" exir/ir/README'.'md 'In `../op_definition/none.cc`.'
 plant doc_references "a source file that a script names" exir/ir/a.sh '# exir/ir/none.inc'
 plant doc_references "a citation in a BUILD file" exir/ir/BUILD.bazel "# $page §9"
 plant doc_references "a broken link" exir/ir/README'.'md "[rules](../$page)"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "runtime/executor/instruction_info.h"
-#include "runtime/kernel/kernel.h"
+#include "runtime/kernel_interface/kernel.h"
 #include "runtime/program/plan.h"
 
 namespace belay::tools {

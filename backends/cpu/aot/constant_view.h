@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "exir/ir/argument.h"
 #include "exir/ir/exported_program.h"
-#include "exir/op/op_table.h"
+#include "exir/op_definition/op_table.h"
 
 namespace belay::cpu {
 

@@ -15,7 +15,7 @@
 #include "exir/backend/compile_spec_choice.h"
 #include "exir/backend/named_data_store.h"
 #include "exir/emit/emitter.h"
-#include "exir/pass/pass_manager.h"
+#include "exir/pass_manager/pass_manager.h"
 #include "exir/serialize/serializer.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/schema/file_format.h"

@@ -9,7 +9,7 @@
 #include "backends/cpu/aot/fused_handles.h"
 #include "backends/cpu/aot/passes/cpu_pass_testing.h"
 #include "backends/cpu/aot/passes/cpu_passes.h"
-#include "exir/pass/pass_manager.h"
+#include "exir/pass_manager/pass_manager.h"
 #include "exir/testing/programs.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

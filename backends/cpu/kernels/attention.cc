@@ -1,14 +1,14 @@
 // belay_cpu::attention.
 #include "runtime/kernels/packed/attention.h"
-#include "runtime/kernels/call/ranges.h"
+#include "runtime/kernels/operands/ranges.h"
 
 #include "backends/cpu/calls.h"
 #include "backends/cpu/kernels/epilogue_of.h"
 #include "backends/cpu/kernels/kernel_tables.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernels/call/operands.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernels/operands/operands.h"
 
 namespace belay::cpu {
 namespace {

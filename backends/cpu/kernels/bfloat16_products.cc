@@ -6,7 +6,7 @@
 #include "backends/cpu/kernels/product.h"
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/packed/bfloat16_gemm.h"
 
 namespace belay::cpu {

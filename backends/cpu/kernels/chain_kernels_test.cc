@@ -16,7 +16,7 @@
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
 #include "runtime/core/thread_pool.h"
-#include "runtime/kernel/test_outputs.h"
+#include "runtime/kernel_interface/test_outputs.h"
 #include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/kernel_comparison.h"
 #include "runtime/kernels/packed/packed_weights.h"

@@ -5,7 +5,7 @@
 #include "backends/cpu/kernels/patches.h"
 #include "backends/cpu/kernels/rows.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/packed/depthwise.h"
 
 namespace belay::cpu {

@@ -15,9 +15,9 @@
 #include "runtime/core/budget.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernels/call/operands.h"
-#include "runtime/kernels/call/ranges.h"
-#include "runtime/kernels/elements/channels_last.h"
+#include "runtime/kernels/element_copy/channels_last.h"
+#include "runtime/kernels/operands/operands.h"
+#include "runtime/kernels/operands/ranges.h"
 #include "runtime/kernels/packed/depthwise.h"
 #include "runtime/kernels/packed/packed_gemm.h"
 

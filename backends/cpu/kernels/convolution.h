@@ -13,7 +13,7 @@
 #include "runtime/core/checked_math.h"
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/packed/packed_gemm.h"
 #include "runtime/kernels/packed/packed_weights.h"
 

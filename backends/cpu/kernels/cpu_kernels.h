@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "runtime/kernel/kernel.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 
 namespace belay::cpu {
 

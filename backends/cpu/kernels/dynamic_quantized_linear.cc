@@ -8,7 +8,7 @@
 #include "backends/cpu/kernels/kernel_tables.h"
 #include "backends/cpu/kernels/product.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/packed/dynamic_gemm.h"
 
 namespace belay::cpu {

@@ -4,7 +4,7 @@
 #include "runtime/core/element.h"
 #include "runtime/core/sizes.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernels/elements/channels_last.h"
+#include "runtime/kernels/element_copy/channels_last.h"
 
 namespace belay::cpu {
 

@@ -6,7 +6,7 @@
 #include "backends/cpu/calls.h"
 #include "backends/cpu/quantized_calls.h"
 #include "runtime/core/tensor_view.h"
-#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
 #include "runtime/kernels/packed/requantize.h"
 
 namespace belay::cpu {

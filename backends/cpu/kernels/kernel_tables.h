@@ -6,7 +6,7 @@
 #define BELAY_BACKENDS_CPU_KERNELS_KERNEL_TABLES_H_
 
 #include "absl/types/span.h"
-#include "runtime/kernel/kernel.h"
+#include "runtime/kernel_interface/kernel.h"
 
 namespace belay::cpu {
 

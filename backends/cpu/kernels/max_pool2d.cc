@@ -7,7 +7,7 @@
 #include "backends/cpu/kernels/rows.h"
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/pool/pool.h"
 
 namespace belay::cpu {

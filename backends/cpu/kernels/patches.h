@@ -13,9 +13,9 @@
 #include "runtime/core/checked_math.h"
 #include "runtime/core/element.h"
 #include "runtime/core/tensor_view.h"
-#include "runtime/kernels/call/ranges.h"
-#include "runtime/kernels/elements/channels_last.h"
-#include "runtime/kernels/elements/copy_strided.h"
+#include "runtime/kernels/element_copy/channels_last.h"
+#include "runtime/kernels/element_copy/copy_strided.h"
+#include "runtime/kernels/operands/ranges.h"
 #include "runtime/kernels/packed/depthwise_geometry.h"
 
 namespace belay::cpu {

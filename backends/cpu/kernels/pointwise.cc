@@ -8,9 +8,9 @@
 #include "backends/cpu/pointwise_calls.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernels/call/operands.h"
-#include "runtime/kernels/elements/run_source.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernels/element_copy/run_source.h"
+#include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/pointwise/broadcast_run.h"
 
 namespace belay::cpu {

@@ -8,7 +8,7 @@
 #include "backends/cpu/kernels/product.h"
 #include "backends/cpu/kernels/rows.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/packed/quantized_depthwise.h"
 #include "runtime/kernels/packed/quantized_gemm.h"
 

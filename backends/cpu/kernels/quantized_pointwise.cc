@@ -3,9 +3,9 @@
 #include "backends/cpu/kernels/kernel_tables.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernels/call/operands.h"
-#include "runtime/kernels/call/ranges.h"
-#include "runtime/kernels/elements/channels_last.h"
+#include "runtime/kernels/element_copy/channels_last.h"
+#include "runtime/kernels/operands/operands.h"
+#include "runtime/kernels/operands/ranges.h"
 #include "runtime/kernels/packed/quantized_add.h"
 
 namespace belay::cpu {

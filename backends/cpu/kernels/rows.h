@@ -8,7 +8,7 @@
 #include "absl/functional/function_ref.h"
 #include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernels/call/ranges.h"
+#include "runtime/kernels/operands/ranges.h"
 
 namespace belay::cpu {
 

@@ -8,7 +8,7 @@
 #include "backends/cpu/kernels/rows.h"
 #include "backends/cpu/token_calls.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/operands/operands.h"
 
 namespace belay::cpu {
 namespace {

@@ -6,7 +6,7 @@
 #include "backends/cpu/kernels/product.h"
 #include "backends/cpu/weight_only_calls.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/packed/weight_only_gemm.h"
 #include "runtime/kernels/packed/weight_only_weights.h"
 

@@ -7,8 +7,8 @@
 #include "backends/cpu/kernels/kernel_tables.h"
 #include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernels/call/operands.h"
-#include "runtime/kernels/call/ranges.h"
+#include "runtime/kernels/operands/operands.h"
+#include "runtime/kernels/operands/ranges.h"
 
 namespace belay::cpu {
 namespace {

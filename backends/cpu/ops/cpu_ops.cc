@@ -14,7 +14,7 @@
 #include "backends/cpu/quantized_calls.h"
 #include "backends/cpu/token_calls.h"
 #include "backends/cpu/weight_only_calls.h"
-#include "exir/op/meta_context.h"
+#include "exir/op_definition/meta_context.h"
 #include "exir/ops/layout_rules.h"
 #include "exir/ops/meta_arguments.h"
 #include "exir/ops/pointwise_layout.h"

@@ -10,8 +10,8 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "exir/op/op_def.h"
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_def.h"
+#include "exir/op_definition/op_registry.h"
 
 namespace belay::cpu {
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "runtime/backend/backend_runtime.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 #include "runtime/program/limits.h"
 
 namespace belay::cpu {

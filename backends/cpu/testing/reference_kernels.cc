@@ -20,7 +20,7 @@
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/tensor_view.h"
-#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
 #include "runtime/kernels/packed/exact_activation.h"
 #include "runtime/kernels/packed/winograd_matrices.h"
 

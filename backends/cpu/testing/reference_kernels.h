@@ -3,7 +3,7 @@
 #define BELAY_BACKENDS_CPU_TESTING_REFERENCE_KERNELS_H_
 
 #include "absl/types/span.h"
-#include "runtime/kernel/kernel.h"
+#include "runtime/kernel_interface/kernel.h"
 
 namespace belay::cpu {
 

@@ -10,7 +10,7 @@
 #include "exir/backend/partitioners/capability_partitioner.h"
 #include "exir/backend/partitioners/tag_constants.h"
 #include "exir/ir/subgraph_operands.h"
-#include "exir/pass/pass_manager.h"
+#include "exir/pass_manager/pass_manager.h"
 #include "exir/passes/merge_batch_norm.h"
 #include "exir/passes/propagate_constants.h"
 #include "runtime/core/status_macros.h"

@@ -20,7 +20,7 @@
 #include "runtime/core/test_named_data.h"
 #include "runtime/core/testing.h"
 #include "runtime/core/thread_pool.h"
-#include "runtime/kernel/test_outputs.h"
+#include "runtime/kernel_interface/test_outputs.h"
 
 namespace belay::xnnpack {
 

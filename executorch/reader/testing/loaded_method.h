@@ -11,7 +11,7 @@
 #include "runtime/backend/backend_registry.h"
 #include "runtime/core/evalue.h"
 #include "runtime/executor/method.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 #include "runtime/program/program.h"
 
 namespace belay::pte {

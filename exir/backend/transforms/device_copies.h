@@ -4,7 +4,7 @@
 #ifndef BELAY_EXIR_BACKEND_TRANSFORMS_DEVICE_COPIES_H_
 #define BELAY_EXIR_BACKEND_TRANSFORMS_DEVICE_COPIES_H_
 
-#include "exir/pass/pass.h"
+#include "exir/pass_manager/pass.h"
 
 namespace belay::exir {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "exir/ir/graph_editor.h"
-#include "exir/op/op_table.h"
+#include "exir/op_definition/op_table.h"
 
 namespace belay::exir {
 namespace {

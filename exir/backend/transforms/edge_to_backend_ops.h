@@ -5,7 +5,7 @@
 #ifndef BELAY_EXIR_BACKEND_TRANSFORMS_EDGE_TO_BACKEND_OPS_H_
 #define BELAY_EXIR_BACKEND_TRANSFORMS_EDGE_TO_BACKEND_OPS_H_
 
-#include "exir/pass/pass.h"
+#include "exir/pass_manager/pass.h"
 
 namespace belay::exir {
 

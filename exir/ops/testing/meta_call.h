@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "exir/op/meta_context.h"
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/meta_context.h"
+#include "exir/op_definition/op_registry.h"
 #include "exir/ops/standard_ops.h"
 #include "gtest/gtest.h"
 #include "runtime/core/status_macros.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "exir/ir/exported_program.h"
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_registry.h"
 #include "exir/testing/generator/random_program.h"
 #include "runtime/core/random.h"
 

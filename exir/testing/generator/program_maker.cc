@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "exir/ir/infer.h"
-#include "exir/op/op_variants.h"
+#include "exir/op_definition/op_variants.h"
 #include "exir/testing/generator/writes_as_copies.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"

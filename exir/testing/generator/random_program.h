@@ -22,7 +22,7 @@
 #include "exir/ir/exported_program.h"
 #include "exir/testing/generator/sample_call.h"
 #include "runtime/core/random.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 
 namespace belay::exir {
 

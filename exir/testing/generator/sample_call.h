@@ -8,7 +8,7 @@
 
 #include "exir/interpreter/owned_value.h"
 #include "exir/ir/argument.h"
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_registry.h"
 #include "runtime/core/dtype.h"
 #include "runtime/core/sizes.h"
 #include "runtime/core/tensor_view.h"

@@ -4,12 +4,12 @@
 
 #include "absl/status/statusor.h"
 #include "exir/ir/exported_program.h"
-#include "exir/op/op_registry.h"
+#include "exir/op_definition/op_registry.h"
 
 namespace belay::exir {
 
 // Whether the interpreter supports the in-place operator only through its functional variant
-// (exir/op/op_variants.h).
+// (exir/op_definition/op_variants.h).
 bool NeedsVariant(const OpOverload& op);
 
 // Replaces each call of an operator that NeedsVariant by its functional variant and a copy_.

@@ -12,7 +12,7 @@
 #include "runtime/core/sizes.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/tensor_view.h"
-#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
 
 namespace belay {
 namespace {

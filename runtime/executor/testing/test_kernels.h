@@ -18,7 +18,7 @@
 #define BELAY_RUNTIME_EXECUTOR_TESTING_TEST_KERNELS_H_
 
 #include "absl/types/span.h"
-#include "runtime/kernel/kernel.h"
+#include "runtime/kernel_interface/kernel.h"
 
 namespace belay {
 

@@ -1,7 +1,7 @@
 #include "runtime/kernels/conv/conv.h"
 
 #include "runtime/core/budget.h"
-#include "runtime/kernels/call/inside_range.h"
+#include "runtime/kernels/operands/inside_range.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/conv/conv.cc"

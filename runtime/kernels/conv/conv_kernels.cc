@@ -4,15 +4,15 @@
 
 #include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/shape_rules/convolution.h"
-#include "runtime/kernels/call/inside_range.h"
-#include "runtime/kernels/call/operands.h"
-#include "runtime/kernels/call/ranges.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernel_interface/shape_rules/convolution.h"
 #include "runtime/kernels/conv/conv.h"
-#include "runtime/kernels/elements/add_row.h"
-#include "runtime/kernels/elements/copy_strided.h"
+#include "runtime/kernels/element_copy/add_row.h"
+#include "runtime/kernels/element_copy/copy_strided.h"
 #include "runtime/kernels/gemm/gemm.h"
+#include "runtime/kernels/operands/inside_range.h"
+#include "runtime/kernels/operands/operands.h"
+#include "runtime/kernels/operands/ranges.h"
 
 namespace belay {
 namespace {

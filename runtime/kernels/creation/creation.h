@@ -1,5 +1,5 @@
 // Creation of constant tensors and arithmetic sequences. Results have the bits of the reference
-// kernels, which share runtime/kernels/call/creation_kernels.h.
+// kernels, which share runtime/kernels/operands/creation_kernels.h.
 #ifndef BELAY_RUNTIME_KERNELS_CREATION_CREATION_H_
 #define BELAY_RUNTIME_KERNELS_CREATION_CREATION_H_
 
@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
-#include "runtime/kernel/kernel.h"
+#include "runtime/kernel_interface/kernel.h"
 
 namespace belay {
 

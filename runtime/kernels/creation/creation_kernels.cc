@@ -1,11 +1,11 @@
 #include <algorithm>
 
-#include "runtime/kernels/call/creation_kernels.h"
-#include "runtime/kernels/call/scalar_element.h"
 #include "runtime/kernels/creation/creation.h"
-#include "runtime/kernels/elements/convert_run.h"
-#include "runtime/kernels/elements/copy_strided.h"
-#include "runtime/kernels/elements/run_source.h"
+#include "runtime/kernels/element_copy/convert_run.h"
+#include "runtime/kernels/element_copy/copy_strided.h"
+#include "runtime/kernels/element_copy/run_source.h"
+#include "runtime/kernels/operands/creation_kernels.h"
+#include "runtime/kernels/operands/scalar_element.h"
 
 namespace belay {
 namespace {
@@ -70,7 +70,7 @@ bool Accepts(const KernelContext& context, const Call& call) {
 constexpr Kernel kKernels[] = {
 #define BELAY_CREATION_KERNEL(op, signature, name, run) \
   KernelRow<run, &Accepts<CallOfRun<run>>>(op, signature, name "Simd", KernelEngine::kHighway),
-#include "runtime/kernels/call/creation_kernels.inc"
+#include "runtime/kernels/operands/creation_kernels.inc"
 };
 
 }  // namespace

@@ -19,7 +19,7 @@
 
 #include "absl/types/span.h"
 #include "runtime/core/checked_math.h"
-#include "runtime/kernel/kernel.h"
+#include "runtime/kernel_interface/kernel.h"
 
 namespace belay {
 

@@ -1,6 +1,6 @@
 #include "runtime/kernels/gemm/factors.h"
 
-#include "runtime/kernels/call/strided_view.h"
+#include "runtime/kernels/operands/strided_view.h"
 
 namespace belay {
 

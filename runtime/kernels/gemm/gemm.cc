@@ -1,7 +1,7 @@
 #include "runtime/kernels/gemm/gemm.h"
 
 #include "runtime/core/budget.h"
-#include "runtime/kernels/call/ranges.h"
+#include "runtime/kernels/operands/ranges.h"
 
 #ifndef BELAY_RUNTIME_KERNELS_GEMM_GEMM_PART_
 #define BELAY_RUNTIME_KERNELS_GEMM_GEMM_PART_

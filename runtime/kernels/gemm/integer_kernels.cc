@@ -5,13 +5,13 @@
 #include <type_traits>
 
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/shape_rules/matmul.h"
-#include "runtime/kernels/call/operands.h"
-#include "runtime/kernels/call/strided_view.h"
-#include "runtime/kernels/elements/copy_strided.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernel_interface/shape_rules/matmul.h"
+#include "runtime/kernels/element_copy/copy_strided.h"
 #include "runtime/kernels/gemm/factors.h"
 #include "runtime/kernels/gemm/integer_gemm.h"
+#include "runtime/kernels/operands/operands.h"
+#include "runtime/kernels/operands/strided_view.h"
 
 namespace belay {
 namespace {

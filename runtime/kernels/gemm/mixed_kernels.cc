@@ -5,12 +5,12 @@
 #include <string_view>
 
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernels/call/operands.h"
-#include "runtime/kernels/call/quantized_weights.h"
-#include "runtime/kernels/call/strided_view.h"
-#include "runtime/kernels/elements/copy_strided.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernels/element_copy/copy_strided.h"
 #include "runtime/kernels/gemm/mixed_gemm.h"
+#include "runtime/kernels/operands/operands.h"
+#include "runtime/kernels/operands/quantized_weights.h"
+#include "runtime/kernels/operands/strided_view.h"
 
 namespace belay {
 namespace {

@@ -4,10 +4,10 @@
 
 #include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernels/call/element_access.h"
-#include "runtime/kernels/call/embedding_bags.h"
-#include "runtime/kernels/call/index_walk.h"
-#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/operands/element_access.h"
+#include "runtime/kernels/operands/embedding_bags.h"
+#include "runtime/kernels/operands/index_walk.h"
+#include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/pool/pool_sums.h"
 
 namespace belay {

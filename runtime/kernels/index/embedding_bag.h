@@ -3,8 +3,8 @@
 #define BELAY_RUNTIME_KERNELS_INDEX_EMBEDDING_BAG_H_
 
 #include "absl/status/status.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/shape_rules/index.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernel_interface/shape_rules/index.h"
 
 namespace belay {
 

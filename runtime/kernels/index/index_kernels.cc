@@ -5,15 +5,15 @@
 
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/shape_rules/gather.h"
-#include "runtime/kernels/call/index_walk.h"
-#include "runtime/kernels/call/operands.h"
-#include "runtime/kernels/call/strided_view.h"
-#include "runtime/kernels/elements/copy_strided.h"
-#include "runtime/kernels/elements/element_update.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernel_interface/shape_rules/gather.h"
+#include "runtime/kernels/element_copy/copy_strided.h"
+#include "runtime/kernels/element_copy/element_update.h"
 #include "runtime/kernels/index/embedding_bag.h"
 #include "runtime/kernels/index/index.h"
+#include "runtime/kernels/operands/index_walk.h"
+#include "runtime/kernels/operands/operands.h"
+#include "runtime/kernels/operands/strided_view.h"
 
 namespace belay {
 namespace {

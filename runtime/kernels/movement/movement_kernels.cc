@@ -4,19 +4,19 @@
 
 #include "absl/types/span.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/shape_rules/pad.h"
-#include "runtime/kernel/shape_rules/view.h"
-#include "runtime/kernels/call/index_select.h"
-#include "runtime/kernels/call/join_kernels.h"
-#include "runtime/kernels/call/operands.h"
-#include "runtime/kernels/call/ranges.h"
-#include "runtime/kernels/call/scalar_element.h"
-#include "runtime/kernels/call/strided_view.h"
-#include "runtime/kernels/call/view_kernels.h"
-#include "runtime/kernels/call/view_scatter.h"
-#include "runtime/kernels/elements/copy_strided.h"
+#include "runtime/kernel_interface/shape_rules/pad.h"
+#include "runtime/kernel_interface/shape_rules/view.h"
+#include "runtime/kernels/element_copy/copy_strided.h"
 #include "runtime/kernels/movement/movement.h"
 #include "runtime/kernels/movement/padding.h"
+#include "runtime/kernels/operands/index_select.h"
+#include "runtime/kernels/operands/join_kernels.h"
+#include "runtime/kernels/operands/operands.h"
+#include "runtime/kernels/operands/ranges.h"
+#include "runtime/kernels/operands/scalar_element.h"
+#include "runtime/kernels/operands/strided_view.h"
+#include "runtime/kernels/operands/view_kernels.h"
+#include "runtime/kernels/operands/view_scatter.h"
 #include "runtime/kernels/select/select.h"
 
 namespace belay {
@@ -242,7 +242,7 @@ constexpr KernelEngine kHighway = KernelEngine::kHighway;
 constexpr Kernel kKernels[] = {
 #define BELAY_VIEW_KERNEL(op, signature, name, run) \
   KernelRow<run>(op, signature, name "Simd", kHighway),
-#include "runtime/kernels/call/view_kernels.inc"
+#include "runtime/kernels/operands/view_kernels.inc"
     KernelRow<&CopyDivided>("aten._to_copy.default",
                             "self dtype layout device pin_memory non_blocking memory_format",
                             "CopySimd", kHighway),

@@ -6,8 +6,8 @@
 
 #include "runtime/core/budget.h"
 #include "runtime/core/checked_math.h"
-#include "runtime/kernels/call/ranges.h"
-#include "runtime/kernels/elements/run_source.h"
+#include "runtime/kernels/element_copy/run_source.h"
+#include "runtime/kernels/operands/ranges.h"
 
 namespace belay {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "absl/types/span.h"
 #include "runtime/core/tensor_view.h"
-#include "runtime/kernel/kernel.h"
+#include "runtime/kernel_interface/kernel.h"
 
 namespace belay {
 

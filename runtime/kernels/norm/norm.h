@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "absl/types/span.h"
-#include "runtime/kernel/kernel.h"
+#include "runtime/kernel_interface/kernel.h"
 
 namespace belay {
 

@@ -7,15 +7,15 @@
 #include <string_view>
 
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/shape_rules/norm.h"
-#include "runtime/kernels/call/norm_parameters.h"
-#include "runtime/kernels/call/operands.h"
-#include "runtime/kernels/call/ranges.h"
-#include "runtime/kernels/elements/channels_last.h"
-#include "runtime/kernels/elements/copy_strided.h"
-#include "runtime/kernels/elements/run_source.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernel_interface/shape_rules/norm.h"
+#include "runtime/kernels/element_copy/channels_last.h"
+#include "runtime/kernels/element_copy/copy_strided.h"
+#include "runtime/kernels/element_copy/run_source.h"
 #include "runtime/kernels/norm/norm.h"
+#include "runtime/kernels/operands/norm_parameters.h"
+#include "runtime/kernels/operands/operands.h"
+#include "runtime/kernels/operands/ranges.h"
 #include "runtime/kernels/reduce/moments.h"
 
 namespace belay {

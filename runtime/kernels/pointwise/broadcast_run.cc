@@ -4,9 +4,9 @@
 #include <cstring>
 #include <numeric>
 
-#include "runtime/kernels/call/pointwise.h"
-#include "runtime/kernels/call/ranges.h"
-#include "runtime/kernels/elements/run_source.h"
+#include "runtime/kernels/element_copy/run_source.h"
+#include "runtime/kernels/operands/pointwise.h"
+#include "runtime/kernels/operands/ranges.h"
 
 namespace belay {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "runtime/core/tensor_view.h"
-#include "runtime/kernel/kernel.h"
+#include "runtime/kernel_interface/kernel.h"
 
 namespace belay {
 

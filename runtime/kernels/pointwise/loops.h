@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "runtime/core/dtype.h"
-#include "runtime/kernels/call/pointwise.h"
+#include "runtime/kernels/operands/pointwise.h"
 
 namespace belay {
 

@@ -9,7 +9,7 @@
 #define BELAY_RUNTIME_KERNELS_POINTWISE_POINTWISE_H_
 
 #include "absl/types/span.h"
-#include "runtime/kernel/kernel.h"
+#include "runtime/kernel_interface/kernel.h"
 
 namespace belay {
 

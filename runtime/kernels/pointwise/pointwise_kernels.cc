@@ -6,10 +6,10 @@
 #include <type_traits>
 
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/promotion_rules.h"
-#include "runtime/kernel/shape_rules/pointwise.h"
-#include "runtime/kernels/call/element_run.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernel_interface/promotion_rules.h"
+#include "runtime/kernel_interface/shape_rules/pointwise.h"
+#include "runtime/kernels/operands/element_run.h"
 #include "runtime/kernels/pointwise/pointwise.h"
 #include "runtime/kernels/pointwise/pointwise_run.h"
 

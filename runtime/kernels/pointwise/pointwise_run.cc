@@ -5,9 +5,9 @@
 
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernels/call/ranges.h"
-#include "runtime/kernels/elements/convert_run.h"
-#include "runtime/kernels/elements/run_source.h"
+#include "runtime/kernels/element_copy/convert_run.h"
+#include "runtime/kernels/element_copy/run_source.h"
+#include "runtime/kernels/operands/ranges.h"
 #include "runtime/kernels/pointwise/broadcast_run.h"
 
 namespace belay {

@@ -9,8 +9,8 @@
 #include <cstddef>
 
 #include "absl/status/statusor.h"
-#include "runtime/kernel/kernel.h"
-#include "runtime/kernels/call/pointwise.h"
+#include "runtime/kernel_interface/kernel.h"
+#include "runtime/kernels/operands/pointwise.h"
 #include "runtime/kernels/pointwise/loops.h"
 
 namespace belay {

@@ -4,12 +4,12 @@
 
 #include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/shape_rules/pool.h"
-#include "runtime/kernels/call/operands.h"
-#include "runtime/kernels/call/ranges.h"
-#include "runtime/kernels/elements/channels_last.h"
-#include "runtime/kernels/elements/copy_strided.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernel_interface/shape_rules/pool.h"
+#include "runtime/kernels/element_copy/channels_last.h"
+#include "runtime/kernels/element_copy/copy_strided.h"
+#include "runtime/kernels/operands/operands.h"
+#include "runtime/kernels/operands/ranges.h"
 #include "runtime/kernels/pool/pool.h"
 #include "runtime/kernels/pool/pool_sums.h"
 

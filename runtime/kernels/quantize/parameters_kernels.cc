@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "runtime/kernels/call/quantization_parameters.h"
-#include "runtime/kernels/elements/run_source.h"
+#include "runtime/kernels/element_copy/run_source.h"
+#include "runtime/kernels/operands/quantization_parameters.h"
 #include "runtime/kernels/quantize/quantize.h"
 
 namespace belay {
@@ -45,7 +45,7 @@ bool Accepts(const KernelContext& context, const Call& call) {
 constexpr Kernel kKernels[] = {
 #define BELAY_CHOOSE_KERNEL(op, signature, name, run) \
   KernelRow<run, &Accepts<CallOfRun<run>>>(op, signature, name "Simd", KernelEngine::kHighway),
-#include "runtime/kernels/call/quantization_parameters.inc"
+#include "runtime/kernels/operands/quantization_parameters.inc"
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Quantization and dequantization per tensor, channel, row and group.
 //
 // Every step is rounded as in the reference kernels, which share the code of
-// runtime/kernels/call/quantized_kernels.h: results have the same bits. Runs of elements with one
+// runtime/kernels/operands/quantized_kernels.h: results have the same bits. Runs of elements with one
 // scale and one zero point are computed in float32. Short runs, and calls that PyTorch computes in
 // another dtype, use the reference loops.
 #ifndef BELAY_RUNTIME_KERNELS_QUANTIZE_QUANTIZE_H_
@@ -12,7 +12,7 @@
 
 #include "absl/types/span.h"
 #include "runtime/core/dtype.h"
-#include "runtime/kernel/kernel.h"
+#include "runtime/kernel_interface/kernel.h"
 
 namespace belay {
 
@@ -51,7 +51,7 @@ bool WidenExtent(const float* in, size_t n, float& low, float& high);
 // Includes quantized_decomposed.add.
 absl::Span<const Kernel> QuantizeHighwayKernels();
 
-// The choose_qparams operators, which share runtime/kernels/call/quantization_parameters.h with the
+// The choose_qparams operators, which share runtime/kernels/operands/quantization_parameters.h with the
 // reference kernels.
 absl::Span<const Kernel> QuantizationParametersHighwayKernels();
 

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/kernels/call/quantized_kernels.h"
-#include "runtime/kernels/elements/convert_run.h"
-#include "runtime/kernels/elements/copy_strided.h"
-#include "runtime/kernels/elements/run_source.h"
+#include "runtime/kernels/element_copy/convert_run.h"
+#include "runtime/kernels/element_copy/copy_strided.h"
+#include "runtime/kernels/element_copy/run_source.h"
+#include "runtime/kernels/operands/quantized_kernels.h"
 #include "runtime/kernels/quantize/quantize.h"
 
 namespace belay {
@@ -298,7 +298,7 @@ bool Accepts(const KernelContext& context, const Call& call) {
 constexpr Kernel kKernels[] = {
 #define BELAY_QUANTIZED_KERNEL(op, signature, name, run) \
   KernelRow<run, &Accepts<CallOfRun<run>>>(op, signature, name "Simd", KernelEngine::kHighway),
-#include "runtime/kernels/call/quantized_kernels.inc"
+#include "runtime/kernels/operands/quantized_kernels.inc"
 };
 
 }  // namespace

@@ -4,11 +4,11 @@
 #include <string_view>
 
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernels/call/element_access.h"
-#include "runtime/kernels/call/quantized_weights.h"
-#include "runtime/kernels/elements/convert_run.h"
-#include "runtime/kernels/elements/run_source.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernels/element_copy/convert_run.h"
+#include "runtime/kernels/element_copy/run_source.h"
+#include "runtime/kernels/operands/element_access.h"
+#include "runtime/kernels/operands/quantized_weights.h"
 #include "runtime/kernels/quantize/quantize.h"
 
 namespace belay {

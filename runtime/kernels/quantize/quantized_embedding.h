@@ -3,7 +3,7 @@
 #define BELAY_RUNTIME_KERNELS_QUANTIZE_QUANTIZED_EMBEDDING_H_
 
 #include "absl/types/span.h"
-#include "runtime/kernel/kernel.h"
+#include "runtime/kernel_interface/kernel.h"
 
 namespace belay {
 

@@ -13,7 +13,7 @@
 
 #include "absl/types/span.h"
 #include "runtime/core/dtype.h"
-#include "runtime/kernel/kernel.h"
+#include "runtime/kernel_interface/kernel.h"
 #include "runtime/kernels/reduce/moments.h"
 
 namespace belay {

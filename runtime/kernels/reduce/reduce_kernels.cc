@@ -9,13 +9,13 @@
 
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/type_promotion.h"
-#include "runtime/kernels/call/fold.h"
-#include "runtime/kernels/call/operands.h"
-#include "runtime/kernels/call/ranges.h"
-#include "runtime/kernels/elements/convert_run.h"
-#include "runtime/kernels/elements/run_source.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernel_interface/type_promotion.h"
+#include "runtime/kernels/element_copy/convert_run.h"
+#include "runtime/kernels/element_copy/run_source.h"
+#include "runtime/kernels/operands/fold.h"
+#include "runtime/kernels/operands/operands.h"
+#include "runtime/kernels/operands/ranges.h"
 #include "runtime/kernels/reduce/reduce.h"
 
 namespace belay {

@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 #include "runtime/kernels/kernel_comparison.h"
 #include "runtime/kernels/reduce/reduce.h"
 

@@ -10,10 +10,10 @@
 #include "absl/types/span.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/promotion_rules.h"
-#include "runtime/kernel/shape_rules/pointwise.h"
-#include "runtime/kernels/call/pointwise.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernel_interface/promotion_rules.h"
+#include "runtime/kernel_interface/shape_rules/pointwise.h"
+#include "runtime/kernels/operands/pointwise.h"
 #include "runtime/kernels/reference/families.h"
 
 namespace belay {

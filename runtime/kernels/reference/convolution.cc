@@ -13,9 +13,9 @@
 #include "runtime/core/budget.h"
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/shape_rules/convolution.h"
-#include "runtime/kernels/call/operands.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernel_interface/shape_rules/convolution.h"
+#include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/reference/families.h"
 
 namespace belay {

@@ -8,10 +8,10 @@
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/shape_rules/creation.h"
-#include "runtime/kernels/call/creation_kernels.h"
-#include "runtime/kernels/call/element_run.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernel_interface/shape_rules/creation.h"
+#include "runtime/kernels/operands/creation_kernels.h"
+#include "runtime/kernels/operands/element_run.h"
 #include "runtime/kernels/reference/families.h"
 
 namespace belay {
@@ -74,7 +74,7 @@ constexpr KernelEngine kReference = KernelEngine::kReference;
 constexpr Kernel kKernels[] = {
 #define BELAY_CREATION_KERNEL(op, signature, name, run) \
   KernelRow<run>(op, signature, name, kReference),
-#include "runtime/kernels/call/creation_kernels.inc"
+#include "runtime/kernels/operands/creation_kernels.inc"
 };
 
 }  // namespace

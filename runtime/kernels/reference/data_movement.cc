@@ -6,12 +6,12 @@
 
 #include "absl/status/status.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/shape_rules/movement.h"
-#include "runtime/kernels/call/join_kernels.h"
-#include "runtime/kernels/call/operands.h"
-#include "runtime/kernels/call/strided_view.h"
-#include "runtime/kernels/call/tensor_list.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernel_interface/shape_rules/movement.h"
+#include "runtime/kernels/operands/join_kernels.h"
+#include "runtime/kernels/operands/operands.h"
+#include "runtime/kernels/operands/strided_view.h"
+#include "runtime/kernels/operands/tensor_list.h"
 #include "runtime/kernels/reference/families.h"
 #include "runtime/kernels/reference/mapped_copy.h"
 

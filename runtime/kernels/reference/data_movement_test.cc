@@ -12,8 +12,8 @@
 
 #include "absl/strings/match.h"
 #include "runtime/core/testing.h"
-#include "runtime/kernel/kernel_registry.h"
-#include "runtime/kernel/test_outputs.h"
+#include "runtime/kernel_interface/kernel_registry.h"
+#include "runtime/kernel_interface/test_outputs.h"
 #include "runtime/kernels/reference/families.h"
 
 namespace belay {

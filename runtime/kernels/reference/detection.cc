@@ -1,5 +1,5 @@
 // torchvision's operators for object detectors.
-#include "runtime/kernel/shape_rules/detection.h"
+#include "runtime/kernel_interface/shape_rules/detection.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,9 +12,9 @@
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernels/call/element_access.h"
-#include "runtime/kernels/call/operands.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernels/operands/element_access.h"
+#include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/reference/families.h"
 
 namespace belay {

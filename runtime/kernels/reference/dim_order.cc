@@ -2,10 +2,10 @@
 // information.
 
 #include "absl/status/status.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/shape_rules/movement.h"
-#include "runtime/kernels/call/join_kernels.h"
-#include "runtime/kernels/call/operands.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernel_interface/shape_rules/movement.h"
+#include "runtime/kernels/operands/join_kernels.h"
+#include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/reference/families.h"
 
 namespace belay {

@@ -7,14 +7,14 @@
 
 #include "absl/status/status.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/shape_rules/index.h"
-#include "runtime/kernels/call/element_access.h"
-#include "runtime/kernels/call/embedding_bags.h"
-#include "runtime/kernels/call/gather_walk.h"
-#include "runtime/kernels/call/operands.h"
-#include "runtime/kernels/call/rounding.h"
-#include "runtime/kernels/call/strided_view.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernel_interface/shape_rules/index.h"
+#include "runtime/kernels/operands/element_access.h"
+#include "runtime/kernels/operands/embedding_bags.h"
+#include "runtime/kernels/operands/gather_walk.h"
+#include "runtime/kernels/operands/operands.h"
+#include "runtime/kernels/operands/rounding.h"
+#include "runtime/kernels/operands/strided_view.h"
 #include "runtime/kernels/reference/families.h"
 
 namespace belay {

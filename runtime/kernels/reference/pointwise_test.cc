@@ -1,6 +1,6 @@
 // Kernels of the pointwise, creation and scalar families beyond the conformance cases: dtypes
 // without vectors, arguments of wrong kinds, long and unusual layouts.
-#include "runtime/kernels/call/pointwise.h"
+#include "runtime/kernels/operands/pointwise.h"
 
 #include <cmath>
 #include <complex>
@@ -14,8 +14,8 @@
 
 #include "runtime/core/random.h"
 #include "runtime/core/testing.h"
-#include "runtime/kernel/kernel_registry.h"
-#include "runtime/kernel/test_outputs.h"
+#include "runtime/kernel_interface/kernel_registry.h"
+#include "runtime/kernel_interface/test_outputs.h"
 #include "runtime/kernels/reference/families.h"
 
 namespace belay {

@@ -8,10 +8,10 @@
 
 #include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/shape_rules/pool.h"
-#include "runtime/kernels/call/element_access.h"
-#include "runtime/kernels/call/operands.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernel_interface/shape_rules/pool.h"
+#include "runtime/kernels/operands/element_access.h"
+#include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/reference/families.h"
 
 namespace belay {

@@ -1,7 +1,7 @@
 // Computation of scales and zero points for quantization. As in quantized.cc, each step is rounded
 // to the dtype of PyTorch's definition.
 
-#include "runtime/kernels/call/quantization_parameters.h"
+#include "runtime/kernels/operands/quantization_parameters.h"
 
 #include <cmath>
 
@@ -28,7 +28,7 @@ struct Engine {
 constexpr Kernel kKernels[] = {
 #define BELAY_CHOOSE_KERNEL(op, signature, name, run) \
   KernelRow<run>(op, signature, name, KernelEngine::kReference),
-#include "runtime/kernels/call/quantization_parameters.inc"
+#include "runtime/kernels/operands/quantization_parameters.inc"
 };
 
 }  // namespace

@@ -7,12 +7,12 @@
 #include <cstdint>
 
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/shape_rules/quantization.h"
-#include "runtime/kernels/call/element_access.h"
-#include "runtime/kernels/call/operands.h"
-#include "runtime/kernels/call/quantized_kernels.h"
-#include "runtime/kernels/call/rounding.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernel_interface/shape_rules/quantization.h"
+#include "runtime/kernels/operands/element_access.h"
+#include "runtime/kernels/operands/operands.h"
+#include "runtime/kernels/operands/quantized_kernels.h"
+#include "runtime/kernels/operands/rounding.h"
 #include "runtime/kernels/reference/families.h"
 
 namespace belay {
@@ -117,7 +117,7 @@ constexpr KernelEngine kReference = KernelEngine::kReference;
 constexpr Kernel kKernels[] = {
 #define BELAY_QUANTIZED_KERNEL(op, signature, name, run) \
   KernelRow<run>(op, signature, name, kReference),
-#include "runtime/kernels/call/quantized_kernels.inc"
+#include "runtime/kernels/operands/quantized_kernels.inc"
     KernelRow<&FakeQuantPerChannel>("quantized_decomposed.fake_quant_per_channel.default",
                                     "input scales zero_points axis quant_min quant_max",
                                     "FakeQuantPerChannel", kReference),

@@ -6,10 +6,10 @@
 #include <string_view>
 
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernels/call/element_access.h"
-#include "runtime/kernels/call/quantized_weights.h"
-#include "runtime/kernels/call/rounding.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernels/operands/element_access.h"
+#include "runtime/kernels/operands/quantized_weights.h"
+#include "runtime/kernels/operands/rounding.h"
 #include "runtime/kernels/reference/families.h"
 
 namespace belay {

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <numbers>
 
-#include "runtime/kernel/shape_rules/random.h"
-#include "runtime/kernels/call/element_access.h"
+#include "runtime/kernel_interface/shape_rules/random.h"
+#include "runtime/kernels/operands/element_access.h"
 
 namespace belay {
 

@@ -6,7 +6,7 @@
 #ifndef BELAY_RUNTIME_KERNELS_REFERENCE_REFERENCE_KERNELS_H_
 #define BELAY_RUNTIME_KERNELS_REFERENCE_REFERENCE_KERNELS_H_
 
-#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 
 namespace belay {
 

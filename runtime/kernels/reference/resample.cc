@@ -9,13 +9,13 @@
 #include <optional>
 
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/shape_rules/resample.h"
-#include "runtime/kernels/call/antialias.h"
-#include "runtime/kernels/call/element_access.h"
-#include "runtime/kernels/call/grid_axis.h"
-#include "runtime/kernels/call/operands.h"
-#include "runtime/kernels/call/upsample_kernels.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernel_interface/shape_rules/resample.h"
+#include "runtime/kernels/operands/antialias.h"
+#include "runtime/kernels/operands/element_access.h"
+#include "runtime/kernels/operands/grid_axis.h"
+#include "runtime/kernels/operands/operands.h"
+#include "runtime/kernels/operands/upsample_kernels.h"
 #include "runtime/kernels/reference/families.h"
 
 namespace belay {

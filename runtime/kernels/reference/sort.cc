@@ -7,10 +7,10 @@
 #include <type_traits>
 
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/shape_rules/sort.h"
-#include "runtime/kernels/call/fold.h"
-#include "runtime/kernels/call/operands.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernel_interface/shape_rules/sort.h"
+#include "runtime/kernels/operands/fold.h"
+#include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/reference/families.h"
 
 namespace belay {

@@ -12,13 +12,13 @@
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/orthogonal_polynomials.h"
-#include "runtime/kernel/promotion_rules.h"
-#include "runtime/kernel/shape_rules/pointwise.h"
-#include "runtime/kernels/call/element_access.h"
-#include "runtime/kernels/call/operands.h"
-#include "runtime/kernels/call/pointwise.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernel_interface/orthogonal_polynomials.h"
+#include "runtime/kernel_interface/promotion_rules.h"
+#include "runtime/kernel_interface/shape_rules/pointwise.h"
+#include "runtime/kernels/operands/element_access.h"
+#include "runtime/kernels/operands/operands.h"
+#include "runtime/kernels/operands/pointwise.h"
 
 namespace belay {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "runtime/core/status_macros.h"
 #include "runtime/core/testing.h"
-#include "runtime/kernel/kernel_registry.h"
-#include "runtime/kernel/test_outputs.h"
+#include "runtime/kernel_interface/kernel_registry.h"
+#include "runtime/kernel_interface/test_outputs.h"
 #include "runtime/kernels/reference/reference_kernels.h"
 
 namespace belay {

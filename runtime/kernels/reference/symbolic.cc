@@ -12,9 +12,9 @@
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/scalar_arithmetic.h"
-#include "runtime/kernel/shape_rules/symbolic.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernel_interface/scalar_arithmetic.h"
+#include "runtime/kernel_interface/shape_rules/symbolic.h"
 #include "runtime/kernels/reference/families.h"
 
 namespace belay {

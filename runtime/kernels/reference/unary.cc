@@ -5,10 +5,10 @@
 #include <string_view>
 
 #include "absl/types/span.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/promotion_rules.h"
-#include "runtime/kernel/shape_rules/pointwise.h"
-#include "runtime/kernels/call/pointwise.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernel_interface/promotion_rules.h"
+#include "runtime/kernel_interface/shape_rules/pointwise.h"
+#include "runtime/kernels/operands/pointwise.h"
 #include "runtime/kernels/reference/families.h"
 #include "runtime/kernels/reference/logistic.h"
 

@@ -6,13 +6,13 @@
 
 #include "absl/status/status.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/shape_rules/slice.h"
-#include "runtime/kernel/shape_rules/view.h"
-#include "runtime/kernels/call/element_access.h"
-#include "runtime/kernels/call/operands.h"
-#include "runtime/kernels/call/strided_view.h"
-#include "runtime/kernels/call/view_kernels.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernel_interface/shape_rules/slice.h"
+#include "runtime/kernel_interface/shape_rules/view.h"
+#include "runtime/kernels/operands/element_access.h"
+#include "runtime/kernels/operands/operands.h"
+#include "runtime/kernels/operands/strided_view.h"
+#include "runtime/kernels/operands/view_kernels.h"
 #include "runtime/kernels/reference/families.h"
 
 namespace belay {
@@ -78,7 +78,7 @@ constexpr CopyFn kCopy = &CopyElements, kCopyReshaped = &CopyReshaped;
 constexpr Kernel kKernels[] = {
 #define BELAY_VIEW_KERNEL(op, signature, name, run) \
   KernelRow<run>(op, signature, name, KernelEngine::kReference),
-#include "runtime/kernels/call/view_kernels.inc"
+#include "runtime/kernels/operands/view_kernels.inc"
 
 #define BELAY_VIEW_PAIR(op, copy, signature, name, run)                  \
   KernelRow<run>("aten." op, signature, name, KernelEngine::kReference), \

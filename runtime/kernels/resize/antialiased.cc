@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "runtime/core/status_macros.h"
-#include "runtime/kernels/call/antialias.h"
-#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/operands/antialias.h"
+#include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/resize/image_rows.h"
 #include "runtime/kernels/resize/resize.h"
 

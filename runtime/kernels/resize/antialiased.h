@@ -1,7 +1,7 @@
 // Antialiased image resampling: bilinear, bicubic and Lanczos.
 //
 // Windows and weights are computed by code shared with the reference kernels
-// (runtime/kernels/call/antialias.h). Rows are blended first, then columns, in float. Error: 2^-24
+// (runtime/kernels/operands/antialias.h). Rows are blended first, then columns, in float. Error: 2^-24
 // of the largest element times the sum of the absolute weights and the number of rows and columns
 // of a window.
 #ifndef BELAY_RUNTIME_KERNELS_RESIZE_ANTIALIASED_H_
@@ -10,12 +10,12 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/shape_rules/resample.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernel_interface/shape_rules/resample.h"
 
 namespace belay {
 
-// Filter: one of runtime/kernels/call/antialias.h.
+// Filter: one of runtime/kernels/operands/antialias.h.
 template <class Filter>
 absl::Status ResizeAntialiased(KernelContext& context, const UpsampleCall<KernelArguments>& call);
 template <class Filter>

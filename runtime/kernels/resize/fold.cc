@@ -5,10 +5,10 @@
 
 #include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernels/call/inside_range.h"
-#include "runtime/kernels/call/operands.h"
-#include "runtime/kernels/call/ranges.h"
-#include "runtime/kernels/elements/add_row.h"
+#include "runtime/kernels/element_copy/add_row.h"
+#include "runtime/kernels/operands/inside_range.h"
+#include "runtime/kernels/operands/operands.h"
+#include "runtime/kernels/operands/ranges.h"
 
 namespace belay {
 absl::Status Fold(KernelContext& context, const Col2ImCall<KernelArguments>& call) {

@@ -6,8 +6,8 @@
 #define BELAY_RUNTIME_KERNELS_RESIZE_FOLD_H_
 
 #include "absl/status/status.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/shape_rules/resample.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernel_interface/shape_rules/resample.h"
 
 namespace belay {
 

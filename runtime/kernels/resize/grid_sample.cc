@@ -7,9 +7,9 @@
 
 #include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernels/call/grid_axis.h"
-#include "runtime/kernels/call/operands.h"
-#include "runtime/kernels/call/ranges.h"
+#include "runtime/kernels/operands/grid_axis.h"
+#include "runtime/kernels/operands/operands.h"
+#include "runtime/kernels/operands/ranges.h"
 
 namespace belay {
 namespace {

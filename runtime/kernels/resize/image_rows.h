@@ -6,10 +6,10 @@
 
 #include "runtime/core/budget.h"
 #include "runtime/core/tensor_view.h"
-#include "runtime/kernel/kernel.h"
-#include "runtime/kernels/call/ranges.h"
-#include "runtime/kernels/call/strided_view.h"
-#include "runtime/kernels/elements/copy_strided.h"
+#include "runtime/kernel_interface/kernel.h"
+#include "runtime/kernels/element_copy/copy_strided.h"
+#include "runtime/kernels/operands/ranges.h"
+#include "runtime/kernels/operands/strided_view.h"
 
 namespace belay {
 

@@ -1,7 +1,7 @@
 // Image resampling: nearest neighbor and bilinear interpolation.
 //
 // Arguments, positions and weights are computed by code shared with the reference kernels
-// (runtime/kernels/call/upsample_kernels.h). Nearest-neighbor results have the same bits. Bilinear
+// (runtime/kernels/operands/upsample_kernels.h). Nearest-neighbor results have the same bits. Bilinear
 // interpolation computes in float, with an error of 4 ULP of the largest element.
 #ifndef BELAY_RUNTIME_KERNELS_RESIZE_RESIZE_H_
 #define BELAY_RUNTIME_KERNELS_RESIZE_RESIZE_H_
@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
-#include "runtime/kernel/kernel.h"
+#include "runtime/kernel_interface/kernel.h"
 
 namespace belay {
 

@@ -3,12 +3,12 @@
 #include <limits>
 
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/shape_rules/resample.h"
-#include "runtime/kernels/call/antialias.h"
-#include "runtime/kernels/call/upsample_kernels.h"
-#include "runtime/kernels/elements/channels_last.h"
-#include "runtime/kernels/elements/copy_strided.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernel_interface/shape_rules/resample.h"
+#include "runtime/kernels/element_copy/channels_last.h"
+#include "runtime/kernels/element_copy/copy_strided.h"
+#include "runtime/kernels/operands/antialias.h"
+#include "runtime/kernels/operands/upsample_kernels.h"
 #include "runtime/kernels/resize/antialiased.h"
 #include "runtime/kernels/resize/fold.h"
 #include "runtime/kernels/resize/grid_sample.h"

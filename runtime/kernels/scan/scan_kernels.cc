@@ -1,11 +1,11 @@
 #include <algorithm>
 
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/shape_rules/scan.h"
-#include "runtime/kernels/call/operands.h"
-#include "runtime/kernels/call/strided_view.h"
-#include "runtime/kernels/elements/run_source.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernel_interface/shape_rules/scan.h"
+#include "runtime/kernels/element_copy/run_source.h"
+#include "runtime/kernels/operands/operands.h"
+#include "runtime/kernels/operands/strided_view.h"
 #include "runtime/kernels/scan/scan.h"
 
 namespace belay {

@@ -1,11 +1,11 @@
 #include <algorithm>
 
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/shape_rules/softmax.h"
-#include "runtime/kernels/call/operands.h"
-#include "runtime/kernels/call/ranges.h"
-#include "runtime/kernels/elements/copy_strided.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernel_interface/shape_rules/softmax.h"
+#include "runtime/kernels/element_copy/copy_strided.h"
+#include "runtime/kernels/operands/operands.h"
+#include "runtime/kernels/operands/ranges.h"
 #include "runtime/kernels/softmax/softmax.h"
 
 namespace belay {

@@ -1,14 +1,14 @@
 #include <algorithm>
 
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/shape_rules/gather.h"
-#include "runtime/kernel/shape_rules/sort.h"
-#include "runtime/kernels/call/element_access.h"
-#include "runtime/kernels/call/gather_walk.h"
-#include "runtime/kernels/call/operands.h"
-#include "runtime/kernels/elements/convert_run.h"
-#include "runtime/kernels/elements/run_source.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernel_interface/shape_rules/gather.h"
+#include "runtime/kernel_interface/shape_rules/sort.h"
+#include "runtime/kernels/element_copy/convert_run.h"
+#include "runtime/kernels/element_copy/run_source.h"
+#include "runtime/kernels/operands/element_access.h"
+#include "runtime/kernels/operands/gather_walk.h"
+#include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/sort/sort.h"
 
 namespace belay {

@@ -4,7 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
 
 namespace belay::tools {
 

@@ -9,7 +9,7 @@
 #include "backends/cpu/aot/constant_view.h"
 #include "exir/ir/exported_program.h"
 #include "exir/ir/match.h"
-#include "exir/op/op_table.h"
+#include "exir/op_definition/op_table.h"
 
 namespace belay::cpu {
 

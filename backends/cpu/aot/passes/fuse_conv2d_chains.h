@@ -3,7 +3,7 @@
 
 #include "backends/cpu/aot/fused_handles.h"
 #include "backends/cpu/aot/pass_diagnostics.h"
-#include "exir/pass/pass.h"
+#include "exir/pass_manager/pass.h"
 
 namespace belay::cpu {
 

@@ -17,7 +17,7 @@
 #include "backends/cpu/ops/cpu_ops.h"
 #include "backends/cpu/pointwise_calls.h"
 #include "exir/ir/graph_editor.h"
-#include "exir/op/op_table.h"
+#include "exir/op_definition/op_table.h"
 #include "runtime/core/str_cat.h"
 
 namespace belay::cpu {

@@ -3,7 +3,7 @@
 
 #include "backends/cpu/aot/fused_handles.h"
 #include "exir/ir/graph.h"
-#include "exir/pass/pass.h"
+#include "exir/pass_manager/pass.h"
 
 namespace belay::cpu {
 

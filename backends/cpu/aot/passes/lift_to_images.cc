@@ -12,7 +12,7 @@
 #include "backends/cpu/aot/passes/lower_nodes.h"
 #include "backends/cpu/aot/passes/permuted_dims.h"
 #include "exir/ir/graph_editor.h"
-#include "exir/op/op_table.h"
+#include "exir/op_definition/op_table.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::cpu {

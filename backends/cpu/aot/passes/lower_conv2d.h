@@ -2,7 +2,7 @@
 #define BELAY_BACKENDS_CPU_AOT_PASSES_LOWER_CONV2D_H_
 
 #include "backends/cpu/aot/pass_diagnostics.h"
-#include "exir/pass/pass.h"
+#include "exir/pass_manager/pass.h"
 
 namespace belay::cpu {
 

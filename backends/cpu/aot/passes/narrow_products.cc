@@ -14,7 +14,7 @@
 #include "exir/ir/argument.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/node_like.h"
-#include "exir/op/op_table.h"
+#include "exir/op_definition/op_table.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::cpu {

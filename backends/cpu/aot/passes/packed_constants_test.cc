@@ -13,7 +13,7 @@
 #include "backends/cpu/aot/passes/lower_linear.h"
 #include "backends/cpu/aot/passes/narrow_products.h"
 #include "backends/cpu/aot/passes/widen_products.h"
-#include "exir/pass/pass.h"
+#include "exir/pass_manager/pass.h"
 #include "exir/testing/program_text.h"
 #include "exir/testing/programs.h"
 #include "gtest/gtest.h"

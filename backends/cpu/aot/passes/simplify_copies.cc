@@ -11,7 +11,7 @@
 
 #include "backends/cpu/aot/passes/permuted_dims.h"
 #include "exir/ir/graph_editor.h"
-#include "exir/op/op_table.h"
+#include "exir/op_definition/op_table.h"
 #include "runtime/core/checked_math.h"
 
 namespace belay::cpu {

@@ -1,7 +1,7 @@
 #ifndef BELAY_BACKENDS_CPU_AOT_PASSES_WIDEN_PRODUCTS_H_
 #define BELAY_BACKENDS_CPU_AOT_PASSES_WIDEN_PRODUCTS_H_
 
-#include "exir/pass/pass.h"
+#include "exir/pass_manager/pass.h"
 
 namespace belay::cpu {
 

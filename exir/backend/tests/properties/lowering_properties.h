@@ -27,8 +27,8 @@
 #include <vector>
 
 #include "exir/backend/to_backend.h"
-#include "exir/op/op_registry.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "exir/op_definition/op_registry.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 
 namespace belay::exir {
 

@@ -1,0 +1,371 @@
+#include "runtime/kernels/element_copy/copy_strided.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/core/status_macros.h"
+#include "runtime/kernels/element_copy/convert_run.h"
+
+#ifndef BELAY_RUNTIME_KERNELS_ELEMENTS_COPY_LOOPS_
+#define BELAY_RUNTIME_KERNELS_ELEMENTS_COPY_LOOPS_
+namespace belay {
+// Inner loops of copies for one element size.
+struct CopyLoops {
+  void (*transpose)(const void* in, int64_t in_row, void* out, int64_t out_row, int64_t rows,
+                    int64_t columns);
+  void (*run)(const void* in, int64_t in_step, void* out, int64_t out_step, int64_t n);
+};
+}  // namespace belay
+#endif
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/element_copy/copy_strided.cc"
+#include "hwy/foreach_target.h"
+// Must come after foreach_target.h.
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace belay {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Number of 128-bit blocks per vector, at most two.
+#if HWY_HAVE_SCALABLE || HWY_TARGET == HWY_SCALAR || HWY_MAX_BYTES < 32
+constexpr int kMostBlocks = 1;
+#else
+constexpr int kMostBlocks = 2;
+#endif
+
+// Loads a vector from `in`; with two blocks, the second block from in + step.
+template <int kBlocks, class T>
+HWY_INLINE auto LoadBlocks(const T* in, [[maybe_unused]] int64_t step) {
+  const hn::Full128<T> block;
+  if constexpr (kBlocks == 1) {
+    return hn::LoadU(block, in);
+  } else {
+    return hn::Combine(hn::FixedTag<T, 32 / sizeof(T)>(), hn::LoadU(block, in + step),
+                       hn::LoadU(block, in));
+  }
+}
+
+// Transposes one or two vertically adjacent squares to horizontally adjacent ones. A square has as
+// many rows as a 128-bit vector has elements; each block of a vector belongs to one square. Each
+// stage interleaves the first half of the rows with the second. After log2(rows) stages, columns
+// have become rows.
+template <int kBlocks, class T>
+HWY_INLINE void TransposeTile(const T* HWY_RESTRICT in, int64_t in_row, T* HWY_RESTRICT out,
+                              int64_t out_row) {
+  const hn::FixedTag<T, kBlocks * 16 / sizeof(T)> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr int kRows = 16 / sizeof(T);
+  V a[kRows], b[kRows];
+  for (int i = 0; i < kRows; ++i) a[i] = LoadBlocks<kBlocks>(in + i * in_row, kRows * in_row);
+  for (int stage = 1; stage < kRows; stage *= 2) {
+    for (int i = 0; i < kRows / 2; ++i) {
+      b[2 * i] = hn::InterleaveLower(d, a[i], a[i + kRows / 2]);
+      b[2 * i + 1] = hn::InterleaveUpper(d, a[i], a[i + kRows / 2]);
+    }
+    for (int i = 0; i < kRows; ++i) a[i] = b[i];
+  }
+  for (int i = 0; i < kRows; ++i) hn::StoreU(a[i], d, out + i * out_row);
+}
+
+// Interleaves three planes to pixels of three elements. Processes whole vectors and returns the
+// number of pixels done, at most `count`.
+template <class T>
+HWY_INLINE int64_t PixelsOfPlanes(const T* HWY_RESTRICT in, int64_t plane, T* HWY_RESTRICT out,
+                                  int64_t count) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    hn::StoreInterleaved3(hn::LoadU(d, in + i), hn::LoadU(d, in + plane + i),
+                          hn::LoadU(d, in + 2 * plane + i), d, out + 3 * i);
+  }
+  return i;
+}
+
+// The inverse: deinterleaves pixels to three planes.
+template <class T>
+HWY_INLINE int64_t PlanesOfPixels(const T* HWY_RESTRICT in, T* HWY_RESTRICT out, int64_t plane,
+                                  int64_t count) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    hn::Vec<decltype(d)> a, b, c;
+    hn::LoadInterleaved3(d, in + 3 * i, a, b, c);
+    hn::StoreU(a, d, out + i);
+    hn::StoreU(b, d, out + plane + i);
+    hn::StoreU(c, d, out + 2 * plane + i);
+  }
+  return i;
+}
+
+// out[r * out_row + c] = in[c * in_row + r] for r < rows, c < columns.
+template <class T>
+void Transpose(const void* source, int64_t in_row, void* target, int64_t out_row, int64_t rows,
+               int64_t columns) {
+  const T* HWY_RESTRICT in = static_cast<const T*>(source);
+  T* HWY_RESTRICT out = static_cast<T*>(target);
+  if (columns == 3 && out_row == 3) {
+    const int64_t done = PixelsOfPlanes(in, in_row, out, rows);
+    in += done;
+    out += 3 * done;
+    rows -= done;
+  } else if (rows == 3 && in_row == 3) {
+    const int64_t done = PlanesOfPixels(in, out, out_row, columns);
+    in += 3 * done;
+    out += done;
+    columns -= done;
+  }
+  // Tiles that read whole cache lines of 64 bytes. If the rows of the result are far apart, long runs
+  // of each are written.
+  constexpr int64_t kTile = 16 / sizeof(T), kLine = 64 / sizeof(T);
+  const int64_t block = out_row > in_row ? 512 : 64;
+  for (int64_t c0 = 0; c0 < columns; c0 += block) {
+    const int64_t c_end = HWY_MIN(columns, c0 + block);
+    const auto tiles = [&](int64_t first, int64_t count) HWY_ATTR {
+      int64_t c = c0;
+      for (; c + kMostBlocks * kTile <= c_end; c += kMostBlocks * kTile) {
+        for (int64_t r = first; r < first + count; r += kTile) {
+          TransposeTile<kMostBlocks>(in + c * in_row + r, in_row, out + r * out_row + c, out_row);
+        }
+      }
+      for (; c + kTile <= c_end; c += kTile) {
+        for (int64_t r = first; r < first + count; r += kTile) {
+          TransposeTile<1>(in + c * in_row + r, in_row, out + r * out_row + c, out_row);
+        }
+      }
+      for (; c < c_end; ++c) {
+        for (int64_t r = first; r < first + count; ++r) out[r * out_row + c] = in[c * in_row + r];
+      }
+    };
+    int64_t r = 0;
+    for (; r + kLine <= rows; r += kLine) tiles(r, kLine);
+    for (; r + kTile <= rows; r += kTile) tiles(r, kTile);
+    for (; r < rows; ++r) {
+      for (int64_t c = c0; c < c_end; ++c) out[r * out_row + c] = in[c * in_row + r];
+    }
+  }
+}
+
+// out[i * out_step] = in[i * in_step]. Frequent steps have separate loops without multiplication.
+template <class T>
+void CopyRun(const void* source, int64_t in_step, void* target, int64_t out_step, int64_t n) {
+  const T* HWY_RESTRICT in = static_cast<const T*>(source);
+  T* HWY_RESTRICT out = static_cast<T*>(target);
+  if (out_step == 1 && in_step == 0) {
+    const T x = in[0];
+    for (int64_t i = 0; i < n; ++i) out[i] = x;
+  } else if (out_step == 1 && in_step == -1) {
+    for (int64_t i = 0; i < n; ++i) out[i] = in[-i];
+  } else if (out_step == 1 && in_step == 2) {
+    for (int64_t i = 0; i < n; ++i) out[i] = in[2 * i];
+  } else if (out_step == 1) {
+    for (int64_t i = 0; i < n; ++i) out[i] = in[i * in_step];
+  } else {
+    for (int64_t i = 0; i < n; ++i) out[i * out_step] = in[i * in_step];
+  }
+}
+
+// Returns the loops for elements of 1, 2, 4 or 8 bytes.
+CopyLoops CopyLoopsImpl(size_t bytes) {
+  switch (bytes) {
+    case 1:
+      return {&Transpose<uint8_t>, &CopyRun<uint8_t>};
+    case 2:
+      return {&Transpose<uint16_t>, &CopyRun<uint16_t>};
+    case 4:
+      return {&Transpose<uint32_t>, &CopyRun<uint32_t>};
+    default:
+      return {&Transpose<uint64_t>, &CopyRun<uint64_t>};
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace belay
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace belay {
+namespace {
+
+HWY_EXPORT(CopyLoopsImpl);
+
+// A copy with its dimensions in the target's memory order, the innermost last. Dimensions that are
+// contiguous in both tensors are merged; dimensions of size 1 are dropped.
+struct Plan {
+  int rank = 0;
+  int64_t sizes[kMaxRank] = {}, from[kMaxRank] = {}, to[kMaxRank] = {};
+};
+
+Plan PlanOf(const TensorView& from, const TensorView& to) {
+  int order[kMaxRank];
+  int rank = 0;
+  for (int d = 0; d < to.rank(); ++d) {
+    if (to.sizes[d] != 1) order[rank++] = d;
+  }
+  // Insertion sort: at most kMaxRank dimensions, nearly sorted.
+  for (int i = 1; i < rank; ++i) {
+    const int d = order[i];
+    int k = i;
+    for (; k > 0 && to.strides[order[k - 1]] < to.strides[d]; --k) order[k] = order[k - 1];
+    order[k] = d;
+  }
+  Plan plan;
+  for (int i = 0; i < rank; ++i) {
+    const int d = order[i];
+    const int last = plan.rank - 1;
+    if (last >= 0 && plan.from[last] == from.strides[d] * from.sizes[d] &&
+        plan.to[last] == to.strides[d] * to.sizes[d]) {
+      plan.sizes[last] *= to.sizes[d];
+      plan.from[last] = from.strides[d];
+      plan.to[last] = to.strides[d];
+    } else {
+      plan.sizes[plan.rank] = to.sizes[d];
+      plan.from[plan.rank] = from.strides[d];
+      plan.to[plan.rank] = to.strides[d];
+      ++plan.rank;
+    }
+  }
+  return plan;
+}
+
+// Calls fn(from_offset, to_offset) for each index of the first `rank` dimensions.
+template <class Fn>
+void ForEachOuter(const Plan& plan, int rank, Fn&& fn) {
+  int64_t index[kMaxRank] = {};
+  int64_t f = 0, t = 0;
+  while (true) {
+    fn(f, t);
+    int d = rank - 1;
+    for (; d >= 0; --d) {
+      f += plan.from[d];
+      t += plan.to[d];
+      if (++index[d] < plan.sizes[d]) break;
+      f -= plan.from[d] * plan.sizes[d];
+      t -= plan.to[d] * plan.sizes[d];
+      index[d] = 0;
+    }
+    if (d < 0) return;
+  }
+}
+
+void MoveElements(Plan plan, const std::byte* from, std::byte* to, size_t size) {
+  const int64_t bytes = static_cast<int64_t>(size);
+  if (plan.rank == 0) {
+    std::memmove(to, from, size);
+    return;
+  }
+  const int last = plan.rank - 1;
+  if (plan.from[last] == 1 && plan.to[last] == 1) {
+    const size_t run = static_cast<size_t>(plan.sizes[last]) * size;
+    ForEachOuter(plan, last, [&](int64_t f, int64_t t) {
+      std::memmove(to + t * bytes, from + f * bytes, run);
+    });
+    return;
+  }
+  const CopyLoops loops = HWY_DYNAMIC_DISPATCH(CopyLoopsImpl)(size);
+  // If another dimension is the source's innermost one, this is a plane transposition.
+  for (int d = 0; d < last && plan.to[last] == 1; ++d) {
+    if (plan.from[d] != 1) continue;
+    const int64_t rows = plan.sizes[d], in_row = plan.from[last], out_row = plan.to[d];
+    for (int k = d; k + 1 < last; ++k) {
+      plan.sizes[k] = plan.sizes[k + 1];
+      plan.from[k] = plan.from[k + 1];
+      plan.to[k] = plan.to[k + 1];
+    }
+    ForEachOuter(plan, last - 1, [&](int64_t f, int64_t t) {
+      loops.transpose(from + f * bytes, in_row, to + t * bytes, out_row, rows, plan.sizes[last]);
+    });
+    return;
+  }
+  ForEachOuter(plan, last, [&](int64_t f, int64_t t) {
+    loops.run(from + f * bytes, plan.from[last], to + t * bytes, plan.to[last], plan.sizes[last]);
+  });
+}
+
+void ConvertElements(const Plan& plan, const TensorView& from, const TensorView& to) {
+  constexpr int64_t kPiece = 256;
+  const int64_t from_bytes = static_cast<int64_t>(DTypeSize(from.dtype)),
+                to_bytes = static_cast<int64_t>(DTypeSize(to.dtype));
+  const CopyLoops load = HWY_DYNAMIC_DISPATCH(CopyLoopsImpl)(DTypeSize(from.dtype)),
+                  store = HWY_DYNAMIC_DISPATCH(CopyLoopsImpl)(DTypeSize(to.dtype));
+  const int last = plan.rank - 1;
+  const int64_t count = last < 0 ? 1 : plan.sizes[last], in_step = last < 0 ? 1 : plan.from[last],
+                out_step = last < 0 ? 1 : plan.to[last];
+  ForEachOuter(plan, std::max(last, 0), [&](int64_t f, int64_t t) {
+    const std::byte* in = from.as<const std::byte>() + f * from_bytes;
+    std::byte* out = to.as<std::byte>() + t * to_bytes;
+    if (in_step == 1 && out_step == 1)
+      return ConvertRun(from.dtype, in, to.dtype, out, static_cast<size_t>(count));
+    alignas(64) std::byte loaded[kPiece * sizeof(int64_t)], converted[kPiece * sizeof(int64_t)];
+    for (int64_t i = 0; i < count; i += kPiece) {
+      const int64_t n = std::min(kPiece, count - i);
+      load.run(in + i * in_step * from_bytes, in_step, loaded, 1, n);
+      ConvertRun(from.dtype, loaded, to.dtype, converted, static_cast<size_t>(n));
+      store.run(converted, 1, out + i * out_step * to_bytes, out_step, n);
+    }
+  });
+}
+
+}  // namespace
+
+absl::Status CopyStrided(const TensorView& from, const TensorView& to) {
+  const bool converts = from.dtype != to.dtype;
+  if (!converts && from.sizes == to.sizes && from.is_contiguous() && to.is_contiguous()) {
+    const size_t bytes = from.nbytes();
+    if (bytes != 0) std::memmove(to.data, from.data, bytes);
+    return absl::OkStatus();
+  }
+  const bool known = converts ? kRunTypes.contains(from.dtype) && kRunTypes.contains(to.dtype)
+                              : DTypeSize(from.dtype) <= 8;
+  // CopyElements reports the errors and copies dtypes without loops here.
+  if (!(from.sizes == to.sizes) || !known || from.numel() == 0 || MayOverlap(from, to))
+    return CopyElements(from, to);
+  const Plan plan = PlanOf(from, to);
+  if (converts) {
+    ConvertElements(plan, from, to);
+  } else {
+    MoveElements(plan, from.as<const std::byte>(), to.as<std::byte>(), DTypeSize(from.dtype));
+  }
+  return absl::OkStatus();
+}
+
+void CopyConvertible(const TensorView& from, const TensorView& to) {
+  const bool copied = CopyStrided(from, to).ok();
+  ABSL_DCHECK(copied);
+}
+
+void CopyFlipped(const TensorView& from, uint32_t mask, const TensorView& to) {
+  if (from.numel() == 0) return;
+  TensorView flipped = from;
+  int64_t first = 0;
+  for (int d = 0; d < from.rank(); ++d) {
+    if (((mask >> d) & 1) == 0) continue;
+    first += (from.sizes[d] - 1) * from.strides[d];
+    flipped.strides[d] = -from.strides[d];
+  }
+  const size_t size = DTypeSize(from.dtype);
+  MoveElements(PlanOf(flipped, to), from.as<const std::byte>() + first * static_cast<int64_t>(size),
+               to.as<std::byte>(), size);
+}
+
+void FillStrided(const TensorView& to, const void* element) {
+  if (to.numel() == 0) return;
+  TensorView one = to;
+  one.strides = Strides(to.rank(), int64_t{0});
+  const Plan plan = PlanOf(one, to);
+  const size_t size = DTypeSize(to.dtype);
+  if (size > 8) {
+    ForEachOuter(plan, plan.rank, [&](int64_t, int64_t t) {
+      std::memcpy(to.as<std::byte>() + t * static_cast<int64_t>(size), element, size);
+    });
+    return;
+  }
+  MoveElements(plan, static_cast<const std::byte*>(element), to.as<std::byte>(), size);
+}
+
+}  // namespace belay
+#endif  // HWY_ONCE
