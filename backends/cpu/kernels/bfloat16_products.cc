@@ -12,8 +12,9 @@
 namespace belay::cpu {
 
 template <>
-CheckedInt RowCopySize<BFloat16>(const TapSizes& taps) {
-  return BFloat16CopySize(taps.size, taps.count);
+CheckedInt RowCopySize<BFloat16>(PatchWay way, const TapSizes& taps) {
+  return way == PatchWay::kRows ? PixelTileSize<BFloat16>(taps)
+                                : BFloat16CopySize(taps.size, taps.count);
 }
 namespace {
 

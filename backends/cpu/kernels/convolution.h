@@ -6,9 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
+#include <type_traits>
 
 #include "backends/cpu/calls.h"
 #include "backends/cpu/kernels/patches.h"
+#include "backends/cpu/kernels/pixel_strips.h"
 #include "backends/cpu/kernels/product.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/element.h"
@@ -19,27 +22,39 @@
 
 namespace belay::cpu {
 
-// Elements of the row copy that a GEMM of T may need for AMX. Each file with such GEMMs specializes
-// it for its T.
+// Elements of the row copy of a GEMM of T, for AMX or because rows would evict each other; 0 if it
+// needs none. Each file with such GEMMs specializes it for its T.
 template <class T>
-CheckedInt RowCopySize(const TapSizes& taps);
+CheckedInt RowCopySize(PatchWay way, const TapSizes& taps);
 
-// Working memory of a convolution: memory of the patches, then a row copy per thread.
+// Elements of ProductArgs::tile for pixels as rows.
+template <class T>
+CheckedInt PixelTileSize(const TapSizes& taps) {
+  const auto row = static_cast<size_t>(taps.size);
+  return static_cast<int64_t>(TileSize<T>(row, row));
+}
+
+// Working memory of a convolution: memory of the patches, then a row copy and a strip of results
+// (pixel_strips.h) per thread.
 template <class T>
 struct ConvolutionMemory {
   ConvolutionMemory(const KernelContext& context, PatchWay way, const Sizes& images,
-                    const Window& window)
+                    const Window& window, CheckedInt strip = 0)
       : taps(TapsOf<T>(way, images[1], window)),
         patches(PatchScratch<T>::For(way, kRows, images, window)),
         patches_bytes(patches.bytes(context.num_threads())),
-        copy(RowCopySize<T>(taps)),
-        bytes(patches_bytes + copy * CheckedInt(int64_t{sizeof(T)}) * context.num_threads()) {}
+        copy(RowCopySize<T>(way, taps)),
+        strip(strip),
+        bytes(patches_bytes +
+              (copy + strip) * CheckedInt(int64_t{sizeof(T)}) * context.num_threads()) {}
 
-  // Returns the row copy of thread `part` in `scratch`, which has `bytes` bytes; null if none is
-  // needed.
+  // Return the row copy and the strip of thread `part` in `scratch`, which has `bytes` bytes; null if
+  // none is needed.
   T* CopyOf(int part, std::byte* scratch) const {
-    if (copy.value() == 0) return nullptr;
-    return reinterpret_cast<T*>(scratch + patches_bytes.value()) + part * copy.value();
+    return copy.value() == 0 ? nullptr : OfThread(part, scratch);
+  }
+  T* StripOf(int part, std::byte* scratch) const {
+    return strip.value() == 0 ? nullptr : OfThread(part, scratch) + copy.value();
   }
 
   // Maximum number of rows that a GEMM reads at once.
@@ -48,46 +63,69 @@ struct ConvolutionMemory {
   TapSizes taps;
   PatchScratch<T> patches;
   CheckedInt patches_bytes;
-  CheckedInt copy;  // elements
+  CheckedInt copy, strip;  // elements
   CheckedInt bytes;
+
+ private:
+  T* OfThread(int part, std::byte* scratch) const {
+    return reinterpret_cast<T*>(scratch + patches_bytes.value()) +
+           part * (copy.value() + strip.value());
+  }
 };
 
-// Convolves `in` with `filters` into `out`, which is channels last and not empty. Needs the working
-// memory that ConvolutionScratch returns.
+// Convolves `in` with `filters` into `out`, which is not empty, and channels last unless T is float.
+// Needs the working memory that ConvolutionScratch returns.
 template <class T>
 absl::Status RunConvolution(const KernelContext& context, const TensorView& in,
                             const TensorView& filters, const Window& window,
                             const EpilogueOn<T>& epilogue, const TensorView& out) {
   ProductArgs<T> g;
   g.epilogue = epilogue;
-  const int64_t channels = in.sizes[1];
   g.n = static_cast<size_t>(out.sizes[1]);
   g.m = static_cast<size_t>(out.numel()) / g.n;
   g.b = filters.as<const T>();
   g.c = out.as<T>();
   g.ldc = g.n;
   const PatchWay way = PatchWayOf<T>(in, window);
-  const TapSizes taps = TapsOf<T>(way, channels, window);
-  g.taps = static_cast<size_t>(taps.count);
-  g.k = static_cast<size_t>(taps.size);
+  const PixelStrips strips(out);
+  const ConvolutionMemory<T> memory(context, way, in.sizes, window, strips.size());
+  ABSL_ASSIGN_OR_RETURN(std::byte * scratch, ScratchArray<std::byte>(context, memory.bytes));
+  g.taps = static_cast<size_t>(memory.taps.count);
+  g.k = static_cast<size_t>(memory.taps.size);
+  std::optional<Patches<T>> patches;
   if (way == PatchWay::kRows) {
     g.a = in.as<const T>();
     g.lda = g.k;
-    return RunRowProduct(context, g);
+  } else {
+    patches.emplace(context, way, in, out, window, T(), memory.patches, scratch);
+    g.row_pointers = &Patches<T>::Reader::RowPointers;
   }
-  const ConvolutionMemory<T> memory(context, way, in.sizes, window);
-  ABSL_ASSIGN_OR_RETURN(std::byte * scratch, ScratchArray<std::byte>(context, memory.bytes));
-  const Patches<T> patches(context, way, in, out, window, T(), memory.patches, scratch);
   RunProduct(context, SizeOf(g, kTileRows, kPanelColumns, kProductWork<T>),
              [&](int part, size_t row, size_t end_row, size_t column, size_t end_column) {
-               const typename Patches<T>::Reader reader(patches, part);
                ProductArgs<T> mine = g;
-               mine.row_pointers = &Patches<T>::Reader::RowPointers;
-               mine.source = &reader;
-               mine.pointers = reader.pointers();
-               mine.zeros = reader.outside();
-               mine.copy = memory.CopyOf(part, scratch);
-               PackedGemmRange(mine, row, end_row, column, end_column);
+               std::optional<typename Patches<T>::Reader> reader;
+               if (patches.has_value()) {
+                 reader.emplace(*patches, part);
+                 mine.source = &*reader;
+                 mine.pointers = reader->pointers();
+                 mine.zeros = reader->outside();
+                 mine.copy = memory.CopyOf(part, scratch);
+               } else {
+                 mine.tile = memory.CopyOf(part, scratch);
+               }
+               if constexpr (std::is_same_v<T, float>) {
+                 strips.Run(mine, row, end_row, column, end_column, PackedGemmRange,
+                            memory.StripOf(part, scratch),
+                            [&](ProductArgs<T>& strip, size_t first) {
+                              if (reader.has_value()) {
+                                reader->StartAt(first);
+                              } else {
+                                strip.a = g.a + first * g.lda;
+                              }
+                            });
+               } else {
+                 PackedGemmRange(mine, row, end_row, column, end_column);
+               }
              });
   return absl::OkStatus();
 }
@@ -97,11 +135,13 @@ absl::Status RunConvolution(const KernelContext& context, const TensorView& in,
 template <class T>
 uint64_t ConvolutionScratch(const KernelContext& context, const Sizes& images, const Window& window,
                             std::initializer_list<PatchWay> ways) {
-  uint64_t most = RowProductScratch<T>(context, images[1]);
-  for (PatchWay way : ways) {
-    const ConvolutionMemory<T> memory(context, way, images, window);
-    most = std::max(most, ScratchBytesOf<std::byte>(memory.bytes));
-  }
+  const CheckedInt strip = PixelStrips::SizeFor(context);
+  const auto bytes = [&](PatchWay way) {
+    return ScratchBytesOf<std::byte>(
+        ConvolutionMemory<T>(context, way, images, window, strip).bytes);
+  };
+  uint64_t most = bytes(PatchWay::kRows);
+  for (PatchWay way : ways) most = std::max(most, bytes(way));
   return most;
 }
 

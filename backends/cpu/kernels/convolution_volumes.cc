@@ -7,6 +7,7 @@
 #include "backends/cpu/convolution_calls.h"
 #include "backends/cpu/kernels/epilogue_of.h"
 #include "backends/cpu/kernels/kernel_tables.h"
+#include "backends/cpu/kernels/pixel_strips.h"
 #include "backends/cpu/kernels/product.h"
 #include "backends/cpu/kernels/window_rows.h"
 #include "runtime/core/budget.h"
@@ -33,9 +34,11 @@ std::array<int64_t, 4> VolumeSizes(const Sizes& sizes) {
 struct Memory {
   CheckedInt copy = 0;  // floats
   WindowRowsMemory rows;
+  CheckedInt strip;  // floats per thread
   CheckedInt bytes = 0;
 
-  Memory(const Call& call, int threads) {
+  // `strip` is PixelStrips::size() of the result.
+  Memory(const Call& call, CheckedInt strip, int threads) : strip(strip) {
     const Sizes& in = call.input->sizes;
     const auto& axes = call.window.axes;
     CheckedInt taps = call.window.most_taps();
@@ -49,7 +52,12 @@ struct Memory {
       taps = CheckedInt(axes[0].kernel) * CheckedInt(axes[1].kernel);
     }
     rows = WindowRowsMemory::For(kGroupRows, taps, in[1]);
-    bytes = copy * CheckedInt(int64_t{sizeof(float)}) + rows.bytes() * threads;
+    bytes = copy * CheckedInt(int64_t{sizeof(float)}) + thread_bytes() * threads;
+  }
+
+  // Per thread: the memory of the rows, then the strip.
+  CheckedInt thread_bytes() const {
+    return rows.bytes() + strip * CheckedInt(int64_t{sizeof(float)});
   }
 
   static bool CopiesInput(const Call& call) {
@@ -71,6 +79,7 @@ class Convolution {
         out_(VolumeSizes(out.sizes)),
         channels_(call.input->sizes[1]),
         data_(call.input->as<const float>()),
+        strips_(out),
         c_(out.as<float>()) {
     if (Memory::CopiesInput(call)) Pad(reinterpret_cast<float*>(scratch));
   }
@@ -161,19 +170,32 @@ class Convolution {
     size.work *= static_cast<double>(call_.groups);
     size.columns =
         narrow ? call_.out_channels : PackedGroupColumns(call_.groups, static_cast<int64_t>(g.n));
-    RunProduct(context_, size,
-               [&](int part, size_t row, size_t end_row, size_t column, size_t end_column) {
-                 if (g.k == 0) return PackedGemmRange(g, row, end_row, column, end_column);
-                 const WindowRows rows(data_, channels_, axes, first_row, memory_.rows,
-                                       scratch_ + part * memory_.rows.bytes().value());
-                 PackedGemmArgs mine = g;
-                 mine.row_pointers = &WindowRows::RowPointers;
-                 mine.source = &rows;
-                 mine.pointers = rows.pointers();
-                 mine.zeros = rows.zeros();
-                 (narrow ? NarrowGroupsRange : PackedGemmRange)(mine, row, end_row, column,
-                                                                end_column);
-               });
+    const auto multiply = [&](int part, size_t row, size_t end_row, size_t column,
+                              size_t end_column) {
+      std::byte* const scratch = scratch_ + part * memory_.thread_bytes().value();
+      float* const strip = reinterpret_cast<float*>(scratch + memory_.rows.bytes().value());
+      if (g.k == 0) {
+        return strips_.Run(g, row, end_row, column, end_column, PackedGemmRange, strip,
+                           [](PackedGemmArgs&, size_t) {});
+      }
+      WindowRows rows(data_, channels_, axes, first_row, memory_.rows, scratch);
+      PackedGemmArgs mine = g;
+      mine.row_pointers = &WindowRows::RowPointers;
+      mine.source = &rows;
+      mine.pointers = rows.pointers();
+      mine.zeros = rows.zeros();
+      strips_.Run(mine, row, end_row, column, end_column,
+                  narrow ? NarrowGroupsRange : PackedGemmRange, strip,
+                  [&](PackedGemmArgs&, size_t first) {
+                    rows.StartAt(first_row + static_cast<int64_t>(first));
+                  });
+    };
+    if (!strips_.used() || call_.groups == 1) return RunProduct(context_, size, multiply);
+    RunRanges(context_, size.rows, size.row_step, size.work,
+              [&](int part, int64_t first, int64_t last) {
+                multiply(part, static_cast<size_t>(first), static_cast<size_t>(last), 0,
+                         static_cast<size_t>(size.columns));
+              });
   }
 
   // Copies the input with its padding. All later reads use the copy.
@@ -212,6 +234,7 @@ class Convolution {
   std::array<int64_t, 4> in_, out_;
   int64_t channels_;
   const float* data_;
+  PixelStrips strips_;
   float* c_;
 };
 
@@ -220,10 +243,10 @@ absl::Status RunConvolution(KernelContext& context, const Call& call) {
   ABSL_RETURN_IF_ERROR(ExpectContiguous("weight", *call.weight));
   ABSL_RETURN_IF_ERROR(ExpectChannelsLast("input", *call.input));
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kFloat32, shape));
-  ABSL_RETURN_IF_ERROR(ExpectChannelsLast("result", *out));
+  ABSL_RETURN_IF_ERROR(CheckPixelLayout(*out, call.transposed || call.epilogue.other != nullptr));
   ABSL_ASSIGN_OR_RETURN(const EpilogueF32 epilogue, EpilogueOf(call.epilogue, *out));
   if (out->numel() == 0) return absl::OkStatus();
-  const Memory memory(call, context.num_threads());
+  const Memory memory(call, PixelStrips(*out).size(), context.num_threads());
   ABSL_ASSIGN_OR_RETURN(std::byte * scratch, ScratchArray<std::byte>(context, memory.bytes));
   Convolution(context, call, epilogue, *out, memory, scratch).Run();
   return absl::OkStatus();
@@ -233,7 +256,8 @@ bool Accepts(const KernelContext& context, const Call& call) { return call.Shape
 
 uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
   if (!call.Shape().ok()) return 0;
-  return ScratchBytesOf<std::byte>(Memory(call, context.num_threads()).bytes);
+  return ScratchBytesOf<std::byte>(
+      Memory(call, PixelStrips::SizeFor(context), context.num_threads()).bytes);
 }
 
 constexpr OperatorFacts kFacts = {.work = {WorkRule::Kind::kConvolution},

@@ -154,6 +154,24 @@ TEST_F(ConvolutionVolumesTest, Volumes) {
   }
 }
 
+// Strips of pixels begin and end inside an image.
+TEST_F(ConvolutionVolumesTest, ContiguousResults) {
+  const Convolution cases[] = {
+      {{3, 32, 17, 19}, 32, 2, false, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {1, 1}},
+      {{3, 16, 17, 19}, 16, 4, false, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {1, 1}},
+      {{2, 66, 2, 3}, 80, 2, false, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},
+      {{1, 1600, 3, 40}, 1600, 4, false, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},
+      {{2, 16, 5, 9, 11}, 24, 1, false, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}},
+      {{2, 3, 5, 9, 11}, 20, 1, false, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}},
+      {{1, 0, 5, 6}, 12, 3, false, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {1, 1}},
+  };
+  for (const Convolution& c : cases) {
+    KernelCall call = CallOf(c);
+    call.output_layout = Layout::kRowMajor;
+    ASSERT_TRUE(comparison_.Compare(call));
+  }
+}
+
 TEST_F(ConvolutionVolumesTest, Epilogues) {
   const Convolution cases[] = {
       {{1, 32, 5, 6}, 32, 2, false, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {1, 1}},

@@ -143,6 +143,25 @@ TEST_F(CpuKernelsTest, DepthwiseConvolutions) {
   }
 }
 
+// Strips of pixels begin and end inside an image.
+TEST_F(CpuKernelsTest, ContiguousResultsOfConvolutions) {
+  const Convolution cases[] = {
+      {3, 16, 17, 19, 24, 1, 1, 0, 1}, {2, 1024, 2, 3, 33, 1, 1, 0, 1},
+      {3, 16, 13, 17, 20, 3, 1, 1, 1}, {2, 3, 29, 31, 32, 3, 2, 1, 1},
+      {1, 8, 5, 21, 1500, 3, 1, 1, 1}, {3, 24, 19, 11, 0, 3, 1, 1, 1},
+      {2, 35, 40, 33, 0, 5, 2, 2, 1},  {2, 7, 8, 8, 0, 4, 3, 0, 2},
+      {1, 3000, 5, 30, 0, 3, 1, 1, 1}, {2, 0, 5, 5, 7, 3, 1, 1, 1},
+      {0, 16, 5, 5, 7, 3, 1, 1, 1},    {0, 16, 5, 5, 0, 3, 1, 1, 1},
+  };
+  for (const Convolution& c : cases) {
+    for (const Epilogue& e : {Epilogue{}, Epilogue{"none", "add", -1, 2}}) {
+      KernelCall call = CallOf(c, true, false, e);
+      call.output_layout = Layout::kRowMajor;
+      ASSERT_TRUE(comparison_.Compare(call));
+    }
+  }
+}
+
 TEST_F(CpuKernelsTest, BoundsAndGates) {
   for (const Epilogue& e : {Epilogue{"none", "add", 0, kInf}, Epilogue{"none", "add", -1, 2},
                             Epilogue{"none", "mul", -kInf, kInf}, Epilogue{"none", "mul", -3, 3}}) {

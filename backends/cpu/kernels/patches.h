@@ -140,13 +140,16 @@ class Patches {
       }
     }
     const T** pointers() const { return pointers_; }
+    // Makes pixel `row` the first one.
+    void StartAt(size_t row) { first_row_ = row; }
     // Address returned for pixels in the padding; null if the images are copied with their padding.
     const T* outside() const { return patches_.scratch_.outside.value() == 0 ? nullptr : outside_; }
 
     // Implements RowPointersFn and QuantizedRowPointersFn; `source` is a Reader.
     static void RowPointers(const void* source, size_t first, size_t count, size_t tap, size_t taps,
                             const T** pointers) {
-      static_cast<const Reader*>(source)->Find(first, count, tap, taps, pointers);
+      const auto* reader = static_cast<const Reader*>(source);
+      reader->Find(reader->first_row_ + first, count, tap, taps, pointers);
     }
 
    private:
@@ -159,15 +162,22 @@ class Patches {
       int64_t rest = static_cast<int64_t>(first) / p.out_width_;
       int64_t y = rest % p.out_height_;
       int64_t image = rest / p.out_height_;
-      for (size_t i = 0; i < count; ++i) {
+      for (size_t i = 0, run; i < count; i += run) {
         const int64_t y0 = y * w.stride[0] - w.padding[0], x0 = x * w.stride[1] - w.padding[1];
         // An offset, not a pointer: the first tap may be outside of the image.
         const int64_t base = ((image * p.height_ + y0) * p.width_ + x0) * p.channels_;
         const T** to = pointers + i;
         if (y0 >= 0 && y0 + reach_y < p.height_ && x0 >= 0 && x0 + reach_x < p.width_) {
-          const T* from = p.data_ + base;
-          for (size_t t = 0; t < taps; ++t, to += count) *to = from + offsets_[tap + t];
+          // Also the next pixels of the row whose windows are inside the image.
+          const int64_t more = (p.width_ - 1 - reach_x - x0) / w.stride[1] + 1;
+          run = std::min(count - i, static_cast<size_t>(std::min(more, p.out_width_ - x)));
+          const int64_t step = w.stride[1] * p.channels_;
+          for (size_t t = 0; t < taps; ++t, to += count) {
+            const T* from = p.data_ + base + offsets_[tap + t];
+            for (size_t r = 0; r < run; ++r) to[r] = from + static_cast<int64_t>(r) * step;
+          }
         } else {
+          run = 1;
           int64_t j = static_cast<int64_t>(tap) / w.kernel_size[1];
           int64_t k = static_cast<int64_t>(tap) % w.kernel_size[1];
           for (size_t t = 0; t < taps; ++t, to += count) {
@@ -179,7 +189,8 @@ class Patches {
             ++j;
           }
         }
-        if (++x < p.out_width_) continue;
+        x += static_cast<int64_t>(run);
+        if (x < p.out_width_) continue;
         x = 0;
         if (++y < p.out_height_) continue;
         y = 0;
@@ -188,6 +199,7 @@ class Patches {
     }
 
     const Patches& patches_;
+    size_t first_row_ = 0;
     const T** pointers_;
     int64_t* offsets_;
     T* outside_;

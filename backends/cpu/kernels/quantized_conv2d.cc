@@ -17,7 +17,7 @@ namespace belay::cpu {
 static_assert(ConvolutionMemory<uint8_t>::kRows == kQuantizedGroupRows);
 
 template <>
-CheckedInt RowCopySize<uint8_t>(const TapSizes& taps) {
+CheckedInt RowCopySize<uint8_t>(PatchWay, const TapSizes& taps) {
   return QuantizedCopySize(taps.size, taps.count);
 }
 namespace {

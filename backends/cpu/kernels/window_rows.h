@@ -95,6 +95,8 @@ class WindowRows {
     }
   }
 
+  // Makes window `row` row 0.
+  void StartAt(int64_t row) { first_row_ = row; }
   const float** pointers() const { return pointers_; }
   const float* zeros() const { return zeros_; }
 
@@ -119,16 +121,23 @@ class WindowRows {
     const auto within = [](const WindowSteps& a, int64_t o) {
       return o + a.lowest() >= 0 && o + a.highest() < a.size;
     };
-    for (size_t i = 0; i < count; ++i) {
+    for (size_t i = 0, run; i < count; i += run) {
       const int64_t z0 = z * az.stride, y0 = y * ay.stride, x0 = x * ax.stride;
       // An offset, not a pointer: the first tap may be outside of the volume.
       const int64_t base =
           image * az.size * Offset(1, 0, 0) + Offset(z0 + az.first, y0 + ay.first, x0 + ax.first);
       const float** to = pointers + i;
       if (within(az, z0) && within(ay, y0) && within(ax, x0)) {
-        const float* from = data_ + base;
-        for (size_t t = 0; t < taps; ++t, to += count) *to = from + offsets_[tap + t];
+        // Also the next windows of the row that are inside the volume.
+        const int64_t more = (ax.size - 1 - ax.highest() - x0) / ax.stride + 1;
+        run = std::min(count - i, static_cast<size_t>(std::min(more, ax.count - x)));
+        const int64_t step = ax.stride * channels_;
+        for (size_t t = 0; t < taps; ++t, to += count) {
+          const float* from = data_ + base + offsets_[tap + t];
+          for (size_t r = 0; r < run; ++r) to[r] = from + static_cast<int64_t>(r) * step;
+        }
       } else {
+        run = 1;
         int64_t tx = static_cast<int64_t>(tap) % ax.taps, ty = static_cast<int64_t>(tap) / ax.taps;
         int64_t tz = ty / ay.taps;
         ty %= ay.taps;
@@ -147,7 +156,8 @@ class WindowRows {
           ++tz;
         }
       }
-      if (++x < ax.count) continue;
+      x += static_cast<int64_t>(run);
+      if (x < ax.count) continue;
       x = 0;
       if (++y < ay.count) continue;
       y = 0;

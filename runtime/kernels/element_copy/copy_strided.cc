@@ -29,26 +29,29 @@ namespace belay {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Number of 128-bit blocks per vector, at most two.
+// Number of 128-bit blocks per vector: at most two, or four where whole cache lines are stored.
 #if HWY_HAVE_SCALABLE || HWY_TARGET == HWY_SCALAR || HWY_MAX_BYTES < 32
-constexpr int kMostBlocks = 1;
+constexpr int kMostBlocks = 1, kLineBlocks = 1;
+#elif HWY_MAX_BYTES < 64
+constexpr int kMostBlocks = 2, kLineBlocks = 2;
 #else
-constexpr int kMostBlocks = 2;
+constexpr int kMostBlocks = 2, kLineBlocks = 4;
 #endif
 
-// Loads a vector from `in`; with two blocks, the second block from in + step.
+// Loads a vector from `in`: block i from in + i * step.
 template <int kBlocks, class T>
 HWY_INLINE auto LoadBlocks(const T* in, [[maybe_unused]] int64_t step) {
   const hn::Full128<T> block;
   if constexpr (kBlocks == 1) {
     return hn::LoadU(block, in);
   } else {
-    return hn::Combine(hn::FixedTag<T, 32 / sizeof(T)>(), hn::LoadU(block, in + step),
-                       hn::LoadU(block, in));
+    constexpr int kHalf = kBlocks / 2;
+    return hn::Combine(hn::FixedTag<T, kBlocks * 16 / sizeof(T)>(),
+                       LoadBlocks<kHalf>(in + kHalf * step, step), LoadBlocks<kHalf>(in, step));
   }
 }
 
-// Transposes one or two vertically adjacent squares to horizontally adjacent ones. A square has as
+// Transposes kBlocks vertically adjacent squares to horizontally adjacent ones. A square has as
 // many rows as a 128-bit vector has elements; each block of a vector belongs to one square. Each
 // stage interleaves the first half of the rows with the second. After log2(rows) stages, columns
 // have become rows.
@@ -68,6 +71,20 @@ HWY_INLINE void TransposeTile(const T* HWY_RESTRICT in, int64_t in_row, T* HWY_R
     for (int i = 0; i < kRows; ++i) a[i] = b[i];
   }
   for (int i = 0; i < kRows; ++i) hn::StoreU(a[i], d, out + i * out_row);
+}
+
+// Transposes columns from c on, below c_end, in whole tiles, for `rows` rows: a multiple of a
+// square's. Returns the first column that is left.
+template <int kBlocks, class T>
+HWY_INLINE int64_t TransposeColumns(const T* HWY_RESTRICT in, int64_t in_row, T* HWY_RESTRICT out,
+                                    int64_t out_row, int64_t rows, int64_t c, int64_t c_end) {
+  constexpr int64_t kRows = 16 / sizeof(T), kColumns = kBlocks * kRows;
+  for (; c + kColumns <= c_end; c += kColumns) {
+    for (int64_t r = 0; r < rows; r += kRows) {
+      TransposeTile<kBlocks>(in + c * in_row + r, in_row, out + r * out_row + c, out_row);
+    }
+  }
+  return c;
 }
 
 // Interleaves three planes to pixels of three elements. Processes whole vectors and returns the
@@ -119,24 +136,23 @@ void Transpose(const void* source, int64_t in_row, void* target, int64_t out_row
     out += done;
     columns -= done;
   }
-  // Tiles that read whole cache lines of 64 bytes. If the rows of the result are far apart, long runs
-  // of each are written.
+  // Tiles that read whole cache lines of 64 bytes. If the rows of the result are far apart, long
+  // runs of each are written, and whole lines if rows begin with one: lines of many rows may share a
+  // set of the cache.
   constexpr int64_t kTile = 16 / sizeof(T), kLine = 64 / sizeof(T);
-  const int64_t block = out_row > in_row ? 512 : 64;
+  const bool far = out_row > in_row;
+  const int64_t block = far ? 512 : 64;
   for (int64_t c0 = 0; c0 < columns; c0 += block) {
     const int64_t c_end = HWY_MIN(columns, c0 + block);
     const auto tiles = [&](int64_t first, int64_t count) HWY_ATTR {
+      const T* HWY_RESTRICT from = in + first;
+      T* HWY_RESTRICT to = out + first * out_row;
       int64_t c = c0;
-      for (; c + kMostBlocks * kTile <= c_end; c += kMostBlocks * kTile) {
-        for (int64_t r = first; r < first + count; r += kTile) {
-          TransposeTile<kMostBlocks>(in + c * in_row + r, in_row, out + r * out_row + c, out_row);
-        }
+      if (far && out_row % kLine == 0) {
+        c = TransposeColumns<kLineBlocks>(from, in_row, to, out_row, count, c, c_end);
       }
-      for (; c + kTile <= c_end; c += kTile) {
-        for (int64_t r = first; r < first + count; r += kTile) {
-          TransposeTile<1>(in + c * in_row + r, in_row, out + r * out_row + c, out_row);
-        }
-      }
+      c = TransposeColumns<kMostBlocks>(from, in_row, to, out_row, count, c, c_end);
+      c = TransposeColumns<1>(from, in_row, to, out_row, count, c, c_end);
       for (; c < c_end; ++c) {
         for (int64_t r = first; r < first + count; ++r) out[r * out_row + c] = in[c * in_row + r];
       }

@@ -7,8 +7,8 @@
 namespace belay::cpu {
 
 // Infers the layout of every value (exir/ir/infer.h) and inserts copies where an operator needs
-// another layout. Convolutions return channels last images; standard operators propagate the layout
-// of their inputs.
+// another layout. Convolutions return channels last images (see also ContiguousResults); standard
+// operators propagate the layout of their inputs.
 //
 //   convolutions  `input` and `other` channels last; max_pool2d likewise. conv2d and
 //                 quantized_conv2d accept an `input` of few channels in any layout

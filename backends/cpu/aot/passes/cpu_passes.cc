@@ -1,6 +1,7 @@
 #include "backends/cpu/aot/passes/cpu_passes.h"
 
 #include "backends/cpu/aot/passes/assign_layouts.h"
+#include "backends/cpu/aot/passes/contiguous_results.h"
 #include "backends/cpu/aot/passes/fuse_attention.h"
 #include "backends/cpu/aot/passes/fuse_conv2d_chains.h"
 #include "backends/cpu/aot/passes/fuse_epilogues.h"
@@ -72,6 +73,7 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
       FusePointwise(handles),
       AssignLayouts(&diagnostics),
       FuseConv2dChains(handles, &diagnostics),
+      ContiguousResults(handles),
   };
 }
 
