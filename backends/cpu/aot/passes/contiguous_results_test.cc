@@ -61,12 +61,19 @@ TEST(ContiguousResults, ReplacesTheConversion) {
 }
 
 TEST(ContiguousResults, SharesMemoryWithAReshape) {
-  for (std::string_view reshape : {"%z: f32[1,8,20] = edge.aten.view_copy.default(%y, [1,8,20])\n",
-                                   "%z: f32[8,5,4] = edge.aten.squeeze_copy.dims(%y, [0])\n"}) {
-    constexpr std::string_view kReturn = "return (%z user_output)";
-    ExpectFused(absl::StrCat(Conv(kLast), reshape, kReturn),
-                absl::StrCat(Conv(""), reshape, kReturn));
+  for (std::string_view rest :
+       {"%z: f32[1,8,20] = edge.aten.view_copy.default(%y, [1,8,20])\n"
+        "%r: f32[1,8,20] = edge.aten.relu.default(%z)\nreturn (%r user_output)",
+        "%z: f32[8,5,4] = edge.aten.squeeze_copy.dims(%y, [0])\n"
+        "%r: f32[8,5,4] = edge.aten.relu.default(%z)\nreturn (%r user_output)"}) {
+    ExpectFused(absl::StrCat(Conv(kLast), rest), absl::StrCat(Conv(""), rest));
   }
+}
+
+TEST(ContiguousResults, LeavesReshapesThatAreOutputs) {
+  ExpectLeft(absl::StrCat(Conv(kLast),
+                          "%z: f32[1,8,20] = edge.aten.view_copy.default(%y, [1,8,20])\n"
+                          "return (%z user_output)"));
 }
 
 TEST(ContiguousResults, OtherUsersKeepTheLayout) {
