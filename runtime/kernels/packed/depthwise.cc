@@ -33,31 +33,31 @@ struct Row {
 };
 
 // Accumulates image row j below the window's first row, from column `left` on, into kRows rows of
-// results. Each of them multiplies it with one row of its window. Two rows require a square window;
-// they are kStride apart.
-template <int kRows, int kWidth, int kStride, int kPixels, bool kBorder, class Load>
-HWY_INLINE void AccumulateRow(const Row& row, int64_t left, int64_t j, const Load& load,
-                              V (&sum)[kRows][kPixels]) {
+// results. Each of them multiplies it with kTaps taps, from `first` on, of one row of its window,
+// which has `width` taps. Two rows require a square window; they are kStride apart.
+template <int kRows, int kTaps, int kStride, int kPixels, bool kBorder, class Load>
+HWY_INLINE void AccumulateRow(const Row& row, int64_t left, int64_t j, int64_t first, int64_t width,
+                              const Load& load, V (&sum)[kRows][kPixels]) {
   const TagF32 d;
   const DepthwiseArgs& g = *row.args;
   const int64_t y = row.y + j * g.dilation_y;
   if (y < 0 || y >= g.height) return;
   // May point before the row; only elements inside are read.
   const float* in = row.in + ((y & g.in_row_mask) * g.width + left) * g.channels;
-  V w[kRows][kWidth];
+  V w[kRows][kTaps];
   bool meets[kRows];
   HWY_UNROLL(kRows)
   for (int r = 0; r < kRows; ++r) {
     const int64_t tap = j - r * kStride;
-    meets[r] = kRows == 1 || (tap >= 0 && tap < kWidth);
-    HWY_UNROLL(kWidth)
-    for (int t = 0; t < kWidth; ++t) {
-      w[r][t] = meets[r] ? hn::LoadU(d, row.weight + (tap * kWidth + t) * kDepthwiseChannels)
-                         : hn::Zero(d);
+    meets[r] = kRows == 1 || (tap >= 0 && tap < width);
+    const float* weight = row.weight + (tap * width + first) * kDepthwiseChannels;
+    HWY_UNROLL(kTaps)
+    for (int t = 0; t < kTaps; ++t) {
+      w[r][t] = meets[r] ? hn::LoadU(d, weight + t * kDepthwiseChannels) : hn::Zero(d);
     }
   }
   // Column by column, so that each column is loaded once.
-  constexpr int kColumns = (kPixels - 1) * kStride + kWidth;
+  constexpr int kColumns = (kPixels - 1) * kStride + kTaps;
   HWY_UNROLL(kColumns)
   for (int column = 0; column < kColumns; ++column) {
     if (kBorder && (left + column < 0 || left + column >= g.width)) continue;
@@ -68,9 +68,27 @@ HWY_INLINE void AccumulateRow(const Row& row, int64_t left, int64_t j, const Loa
       HWY_UNROLL(kPixels)
       for (int i = 0; i < kPixels; ++i) {
         const int t = column - i * kStride;
-        if (t >= 0 && t < kWidth) sum[r][i] = hn::MulAdd(value, w[r][t], sum[r][i]);
+        if (t >= 0 && t < kTaps) sum[r][i] = hn::MulAdd(value, w[r][t], sum[r][i]);
       }
     }
+  }
+}
+
+// Accumulates image row j for windows of any width, four taps at a time.
+template <int kStride, int kPixels, bool kBorder, class Load>
+HWY_INLINE void AccumulateWideRow(const Row& row, int64_t left, int64_t j, const Load& load,
+                                  V (&sum)[1][kPixels]) {
+  const int64_t width = row.args->kernel_width;
+  int64_t t = 0;
+  for (; t + 4 <= width; t += 4) {
+    AccumulateRow<1, 4, kStride, kPixels, kBorder>(row, left + t, j, t, width, load, sum);
+  }
+  if (width - t >= 2) {
+    AccumulateRow<1, 2, kStride, kPixels, kBorder>(row, left + t, j, t, width, load, sum);
+    t += 2;
+  }
+  if (t < width) {
+    AccumulateRow<1, 1, kStride, kPixels, kBorder>(row, left + t, j, t, width, load, sum);
   }
 }
 
@@ -96,14 +114,18 @@ HWY_INLINE void Pixels(const Row& row, int64_t x) {
   if constexpr (kWidth != 0) {
     if constexpr (kRows == 1) {
       for (int64_t j = 0; j < g.kernel_height; ++j) {
-        AccumulateRow<kRows, kWidth, kStride, kPixels, kBorder>(row, left, j, load, sum);
+        AccumulateRow<1, kWidth, kStride, kPixels, kBorder>(row, left, j, 0, kWidth, load, sum);
       }
     } else {
       constexpr int kHeight = kWidth + (kRows - 1) * kStride;
       HWY_UNROLL(kHeight)
       for (int j = 0; j < kHeight; ++j) {
-        AccumulateRow<kRows, kWidth, kStride, kPixels, kBorder>(row, left, j, load, sum);
+        AccumulateRow<kRows, kWidth, kStride, kPixels, kBorder>(row, left, j, 0, kWidth, load, sum);
       }
+    }
+  } else if constexpr (kStride != 0) {
+    for (int64_t j = 0; j < g.kernel_height; ++j) {
+      AccumulateWideRow<kStride, kPixels, kBorder>(row, left, j, load, sum);
     }
   } else {
     // Any window: each weight is used for kPixels results, whose additions are independent.
@@ -216,10 +238,12 @@ HWY_INLINE RowFn RowOf(const DepthwiseArgs& g) {
   if (g.dilation_x == 1 && g.stride_x == 1) {
     if (g.kernel_width == 3) return &RunRow<kRows, 3, 1>;
     if (g.kernel_width == 5) return &RunRow<kRows, 5, 1>;
+    return &RunRow<1, 0, 1>;
   }
   if (g.dilation_x == 1 && g.stride_x == 2) {
     if (g.kernel_width == 3) return &RunRow<kRows, 3, 2>;
     if (g.kernel_width == 5) return &RunRow<kRows, 5, 2>;
+    return &RunRow<1, 0, 2>;
   }
   return &RunRow<1, 0, 0>;
 }
