@@ -66,8 +66,9 @@ class StaticQuantizationTest : public ::testing::Test {
   absl::StatusOr<QuantizeResult> Quantize(const ExportedProgram& program, CalibrationData& data) {
     Recipe recipe = *RecipeByName("int8-static");
     recipe.observer = ObserverKind::kMinMax;
-    return QuantizeProgram(program, recipe,
-                           {.patterns = patterns_, .calibration = &data, .kernels = &kernels_});
+    recipe.bias_correction = bias_correction_;
+    return QuantizeProgram({.program = &program, .patterns = patterns_, .calibration = &data},
+                           recipe, {.kernels = &kernels_});
   }
   // Returns the text of the nodes of the quantized program: operator(operands).
   std::vector<std::string> QuantizedNodes(std::string_view text) {
@@ -109,6 +110,7 @@ class StaticQuantizationTest : public ::testing::Test {
                    {.op = "aten.mul.Tensor", .kind = Kind::kTable},
                    {.op = "aten.permute_copy.default", .kind = Kind::kMovement},
                    {.op = "aten.add.Tensor", .kind = Kind::kSum}}};
+  bool bias_correction_ = false;
   std::optional<QuantizeResult> result_;
 };
 
