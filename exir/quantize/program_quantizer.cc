@@ -319,7 +319,7 @@ std::optional<Placement> ProgramQuantizer::PlacementOf(const KeptAnchors& kept) 
     }
   }
   if (uses.empty()) return std::nullopt;
-  return PlaceQuantization(program_, uses, patterns_);
+  return PlaceQuantization(program_, uses, patterns_, recipe_.quantize_io);
 }
 
 absl::Status ProgramQuantizer::Plan(const KeptAnchors& kept) {

@@ -57,6 +57,9 @@ struct QuantizeOptions {
 //
 //   bias' = bias + mean(conv(x, W) - conv(x, W'))     W': the quantized weight, x: float32 input
 //
+// With Recipe::quantize_io, user inputs whose only users quantize them, and user outputs that are
+// results of quantized operators, are int8; a note names each with its parameters.
+//
 // Schemes with error feedback quantize weights as exir/quantize/error_feedback.h, with the float32
 // inputs of all operators that share the weight, in all methods.
 //

@@ -81,6 +81,8 @@ struct Recipe {
   double percentile = 99.99;  // share of elements inside of the range, in %, for kPercentile
   // Whether biases of static operators get the mean error of their weights.
   bool bias_correction = true;
+  // Whether user inputs and outputs of the program that static quantization quantizes are int8.
+  bool quantize_io = false;
 
   const Scheme& SchemeOf(const Node& node, AnchorKind kind) const;
   // Whether a scheme quantizes activations statically.

@@ -62,6 +62,8 @@ class Parser {
             }
           } else if (key == "bias_correction") {
             Set(value.Bool(), recipe.bias_correction);
+          } else if (key == "quantize_io") {
+            Set(value.Bool(), recipe.quantize_io);
           } else if (key == "rules") {
             Add(ForEachElement(value, [&](JsonRef rule) {
               ReadRule(rule, recipe.rules);
@@ -73,7 +75,7 @@ class Parser {
           return true;
         },
         "recipe, group_size, symmetric, scale, error_feedback, observer, percentile, "
-        "bias_correction, rules");
+        "bias_correction, quantize_io, rules");
     if (!changes.base.has_value() && recipe.rules.empty()) {
       Add(root.Error("expected \"recipe\" or \"rules\", found neither"));
     }
