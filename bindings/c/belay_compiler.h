@@ -68,8 +68,8 @@ typedef struct belay_lower_options {
   /* Methods that return constants: each "NAME=VALUE", where VALUE is JSON. */
   const char* const* constant_methods;
   size_t num_constant_methods;
-  /* Name of a quantization recipe without calibration data, or a file of one that ends in .json
-   * (docs/quantization.md); NULL: none. */
+  /* Name of a quantization recipe, or a file of one that ends in .json (docs/quantization.md); NULL:
+   * none. */
   const char* quantize;
   int64_t random_seed;
   int32_t threads; /* of the backends' preprocessing; 0: 1 */
@@ -86,6 +86,12 @@ typedef struct belay_lower_options {
   const char* tokenizer;
   const char* const* chat_templates;
   size_t num_chat_templates;
+  /* For `quantize`: paths of calibration data, each "PATH" or "METHOD:PATH" (docs/quantization.md
+   * §4). */
+  const char* const* calibration;
+  size_t num_calibration;
+  /* Bound of the loss, "METRIC=VALUE" (docs/quantization.md §5); NULL: none. */
+  const char* max_loss;
 } belay_lower_options;
 
 /* A lowered program and its reports. */

@@ -70,37 +70,6 @@ Fit FitOf(absl::Span<const float> group, AffineParameters p, QuantizedRange rang
   return fit;
 }
 
-AffineParameters Search(absl::Span<const float> group, const RowsOptions& options) {
-  const Limits limits = LimitsOf(group);
-  AffineParameters best = ChooseAffine(limits.low, limits.high, options.symmetric, options.range);
-  if (options.search == ScaleSearch::kRange) return best;
-  Fit fit = FitOf(group, best, options.range);
-  constexpr int kCandidates = 24;
-  for (int i = 0; i < kCandidates; ++i) {
-    const float factor = 1.08F - 0.02F * static_cast<float>(i);
-    const AffineParameters candidate =
-        ChooseAffine(limits.low * factor, limits.high * factor, options.symmetric, options.range);
-    const Fit other = FitOf(group, candidate, options.range);
-    if (other.error < fit.error) {
-      best = candidate;
-      fit = other;
-    }
-  }
-  if (fit.square > 0) {
-    const AffineParameters refined = {std::max(fit.cross / fit.square, kMinScale), best.zero_point};
-    if (FitOf(group, refined, options.range).error < fit.error) best = refined;
-  }
-  return best;
-}
-
-void AddError(float element, float dequantized, QuantizationLoss& loss) {
-  const double x = element, error = std::abs(x - double{dequantized});
-  loss.signal += x * x;
-  loss.noise += error * error;
-  loss.max_error = std::max(loss.max_error, error);
-  ++loss.elements;
-}
-
 }  // namespace
 
 AffineParameters ChooseAffine(float low, float high, bool symmetric, QuantizedRange range) {
@@ -128,6 +97,42 @@ double QuantizationLoss::SnrDb() const {
   return 10 * std::log10(signal / noise);
 }
 
+AffineParameters ChooseForGroup(absl::Span<const float> group, const RowsOptions& options) {
+  const Limits limits = LimitsOf(group);
+  AffineParameters best = ChooseAffine(limits.low, limits.high, options.symmetric, options.range);
+  if (options.search == ScaleSearch::kRange) return best;
+  Fit fit = FitOf(group, best, options.range);
+  constexpr int kCandidates = 24;
+  for (int i = 0; i < kCandidates; ++i) {
+    const float factor = 1.08F - 0.02F * static_cast<float>(i);
+    const AffineParameters candidate =
+        ChooseAffine(limits.low * factor, limits.high * factor, options.symmetric, options.range);
+    const Fit other = FitOf(group, candidate, options.range);
+    if (other.error < fit.error) {
+      best = candidate;
+      fit = other;
+    }
+  }
+  if (fit.square > 0) {
+    const AffineParameters refined = {std::max(fit.cross / fit.square, kMinScale), best.zero_point};
+    if (FitOf(group, refined, options.range).error < fit.error) best = refined;
+  }
+  return best;
+}
+
+bool IsClamped(float x, AffineParameters p, QuantizedRange range) {
+  return x < DequantizeNumber(range.low, p) - p.scale / 2 ||
+         x > DequantizeNumber(range.high, p) + p.scale / 2;
+}
+
+void QuantizationLoss::Add(float element, float dequantized) {
+  const double x = element, error = std::abs(x - double{dequantized});
+  signal += x * x;
+  noise += error * error;
+  max_error = std::max(max_error, error);
+  ++elements;
+}
+
 QuantizedRows QuantizeRows(absl::Span<const float> elements, int64_t columns,
                            const RowsOptions& options) {
   const auto group_size =
@@ -139,16 +144,14 @@ QuantizedRows QuantizeRows(absl::Span<const float> elements, int64_t columns,
   if (!options.symmetric) result.zero_points.resize(groups);
   for (size_t g = 0; g < groups; ++g) {
     const absl::Span<const float> group = elements.subspan(g * group_size, group_size);
-    const AffineParameters p = Search(group, options);
+    const AffineParameters p = ChooseForGroup(group, options);
     result.scales[g] = p.scale;
     if (!options.symmetric) result.zero_points[g] = static_cast<int8_t>(p.zero_point);
-    const float least = DequantizeNumber(options.range.low, p) - p.scale / 2;
-    const float most = DequantizeNumber(options.range.high, p) + p.scale / 2;
     for (size_t i = 0; i < group.size(); ++i) {
       const int32_t q = QuantizeNumber(group[i], p, options.range);
       result.elements[g * group_size + i] = static_cast<std::byte>(static_cast<int8_t>(q));
-      AddError(group[i], DequantizeNumber(q, p), result.loss);
-      result.loss.clamped += group[i] < least || group[i] > most ? 1 : 0;
+      result.loss.Add(group[i], DequantizeNumber(q, p));
+      result.loss.clamped += IsClamped(group[i], p, options.range) ? 1 : 0;
     }
   }
   return result;
@@ -159,7 +162,7 @@ std::vector<std::byte> RoundToBFloat16(absl::Span<const float> elements, Quantiz
   for (size_t i = 0; i < elements.size(); ++i) {
     const uint16_t bits = FloatToBFloat16Bits(elements[i]);
     std::memcpy(bytes.data() + i * sizeof(bits), &bits, sizeof(bits));
-    AddError(elements[i], BFloat16BitsToFloat(bits), loss);
+    loss.Add(elements[i], BFloat16BitsToFloat(bits));
   }
   return bytes;
 }

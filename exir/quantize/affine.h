@@ -41,6 +41,9 @@ inline constexpr float kMinScale = 0x1p-23F;  // eps of float32, the default of 
 // The scale is at least kMinScale. Precondition: finite, low <= high.
 AffineParameters ChooseAffine(float low, float high, bool symmetric, QuantizedRange range);
 
+// Whether x is outside of the representable reals by more than half a step.
+bool IsClamped(float x, AffineParameters parameters, QuantizedRange range);
+
 int32_t QuantizeNumber(float x, AffineParameters parameters, QuantizedRange range);
 inline float DequantizeNumber(int32_t q, AffineParameters parameters) {
   return static_cast<float>(q - parameters.zero_point) * parameters.scale;
@@ -68,9 +71,13 @@ struct QuantizationLoss {
   uint64_t elements = 0;
   uint64_t clamped = 0;  // elements outside of the representable reals by more than half a step
 
+  void Add(float x, float dequantized);  // does not change `clamped`
   // Signal-to-noise ratio in dB: 10 * log10(signal / noise). Infinite without noise.
   double SnrDb() const;
 };
+
+// Returns the parameters of elements that share them. Precondition: all are finite.
+AffineParameters ChooseForGroup(absl::Span<const float> group, const RowsOptions& options);
 
 struct QuantizedRows {
   std::vector<std::byte> elements;  // int8 [rows, columns]

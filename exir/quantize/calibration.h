@@ -1,17 +1,17 @@
-// Calibration data, and the ranges of activations that they give.
+// Calibration data, and their execution.
 #ifndef BELAY_EXIR_QUANTIZE_CALIBRATION_H_
 #define BELAY_EXIR_QUANTIZE_CALIBRATION_H_
 
+#include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "exir/interpreter/owned_value.h"
 #include "exir/ir/exported_program.h"
-#include "exir/quantize/placement.h"
-#include "exir/quantize/recipe.h"
 #include "runtime/core/evalue.h"
+#include "runtime/core/tensor_view.h"
 #include "runtime/kernel_interface/kernel_registry.h"
 
 namespace belay::exir {
@@ -27,17 +27,38 @@ class CalibrationData {
   virtual absl::StatusOr<absl::Span<const EValue>> Inputs(int call) = 0;
 };
 
-// Executes the calls in the interpreter, with the kernels that the registry prefers, and observes
-// the activations of each group. State that the program mutates continues from call to call.
-// Returns one range per group; (0, 0) for one without finite elements, as an activation that is
-// never computed.
+// Counts executed calls, over all executions that a caller plans.
+struct CallProgress {
+  int64_t planned = 0, done = 0;
+  std::function<void(double)> report = nullptr;  // fraction, in [0, 1]
+
+  void Count() {
+    ++done;
+    if (report && planned > 0) {
+      report(done < planned ? static_cast<double>(done) / static_cast<double>(planned) : 1.0);
+    }
+  }
+};
+
+struct CallObserver {
+  // Called with each user input, and with each tensor that a node of the top graph computes. Empty:
+  // not called.
+  std::function<void(ValueId, const TensorView&)> tensor = nullptr;
+  // Called with the user outputs of each call. Empty: not called.
+  std::function<absl::Status(int call, absl::Span<const OwnedValue> outputs)> outputs = nullptr;
+};
+
+// Executes the calls in the interpreter, with the kernels that the registry prefers. State that the
+// program mutates begins with the program's values and continues from call to call. `progress` may
+// be null.
 //   kDeadlineExceeded, kCancelled  of the thread's Budget, checked after each call
-//   errors of Interpreter and of the data, annotated with the call's name
-absl::StatusOr<std::vector<std::pair<float, float>>> Calibrate(const ExportedProgram& program,
-                                                               const Placement& placement,
-                                                               const Recipe& recipe,
-                                                               const KernelRegistry& kernels,
-                                                               CalibrationData& data);
+//   errors of Interpreter, of the data and of the observer, annotated with the call's name
+absl::Status RunCalls(const ExportedProgram& program, const KernelRegistry& kernels,
+                      CalibrationData& data, const CallObserver& observer, CallProgress* progress);
+
+// Returns the float32 elements of a tensor, in any order. Copies them to `copy` unless they are
+// dense.
+absl::Span<const float> ElementsOf(const TensorView& view, std::vector<float>& copy);
 
 }  // namespace belay::exir
 

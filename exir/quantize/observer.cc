@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 
@@ -94,6 +96,21 @@ std::optional<std::pair<float, float>> Observer::Range() const {
   if (kind_ == ObserverKind::kHistogram && low_ < high_) return LeastError();
   if (kind_ == ObserverKind::kPercentile && low_ < high_) return Percentiles();
   return std::pair(low_, high_);
+}
+
+Distribution Observer::Observed() const {
+  Distribution result;
+  if (histogram_.empty()) return result;
+  result.low = low_;
+  result.high = high_;
+  result.before.resize(Distribution::kBins);
+  constexpr size_t kEach = kBins / Distribution::kBins;
+  for (size_t bin = 0; bin < Distribution::kBins; ++bin) {
+    const auto* first = histogram_.data() + bin * kEach;
+    result.before[bin] =
+        static_cast<uint64_t>(std::llround(std::accumulate(first, first + kEach, 0.0)));
+  }
+  return result;
 }
 
 double Observer::BinWidth() const { return (double{high_} - double{low_}) / kBins; }

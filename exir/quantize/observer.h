@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "exir/quantize/distribution.h"
 #include "exir/quantize/recipe.h"
 
 namespace belay::exir {
@@ -30,6 +31,10 @@ class Observer {
   // The range to quantize; nullopt if no finite value was observed. kHistogram: the range of least
   // squared error that its search finds, at most O(bins^2).
   std::optional<std::pair<float, float>> Range() const;
+
+  // Returns the distribution of the observed values, without `after`. Empty for kMinMax and
+  // kMovingAverage, which count nothing.
+  Distribution Observed() const;
 
  private:
   void AddToHistogram(absl::Span<const float> values, float low, float high);

@@ -82,5 +82,20 @@ TEST(ObserverTest, HistogramOfAConstantWidens) {
   EXPECT_NEAR(range->second, 4, 0.1);
 }
 
+TEST(ObserverTest, HistogramsGiveTheDistribution) {
+  Observer histogram(ObserverKind::kHistogram), limits(ObserverKind::kMinMax);
+  std::vector<float> values = {0, 0, 0, 32, 63.9F, 64};
+  histogram.Observe(values);
+  limits.Observe(values);
+  const Distribution observed = histogram.Observed();
+  EXPECT_EQ(observed.low, 0);
+  EXPECT_EQ(observed.high, 64);
+  EXPECT_EQ(observed.before[0], 3);
+  EXPECT_EQ(observed.before[32], 1);
+  EXPECT_EQ(observed.before[63], 2);
+  EXPECT_TRUE(observed.after.empty());
+  EXPECT_TRUE(limits.Observed().empty());
+}
+
 }  // namespace
 }  // namespace belay::exir

@@ -20,11 +20,17 @@ constexpr size_t kMaxTableNodes = 16;
 class Placing {
  public:
   Placing(const ExportedProgram& program, absl::Span<const WeightUse> anchors,
-          const QuantizationPatterns& patterns)
+          const QuantizationPatterns& patterns, bool quantizes_outputs)
       : program_(program),
         graph_(program.top()),
         patterns_(patterns),
         positions_(graph_.Positions()) {
+    for (size_t k = 0; quantizes_outputs && k < graph_.outputs().size(); ++k) {
+      const ValueId* value = graph_.outputs()[k].get_if<ValueId>();
+      if (value != nullptr && program.signature.outputs[k].kind == OutputKind::kUserOutput) {
+        quantized_outputs_.insert(*value);
+      }
+    }
     for (const WeightUse& use : anchors) anchors_.emplace(use.node, &use);
     for (const QuantizationPattern& pattern : patterns.patterns) {
       by_op_[pattern.op].push_back(&pattern);
@@ -79,12 +85,16 @@ class Placing {
     }
     return ok && !operands.empty() ? std::optional(std::move(operands)) : std::nullopt;
   }
+  // Whether the value is a parameter, a buffer or a constant.
+  bool IsStored(ValueId value) const {
+    return graph_.IsInput(value) &&
+           NamesTensor(program_.signature.inputs[*program_.InputIndex(value)].kind);
+  }
   // Whether the value is a constant of one element.
   bool IsScalar(ValueId value) const {
     const TensorMeta* meta = graph_.value(value).tensor();
     return meta != nullptr && meta->rank() <= 1 && meta->NumElements() == SymInt(1) &&
-           graph_.IsInput(value) &&
-           NamesTensor(program_.signature.inputs[*program_.InputIndex(value)].kind);
+           IsStored(value);
   }
 
   void Add(Operation operation) {
@@ -119,7 +129,8 @@ class Placing {
     const bool all =
         std::all_of(operands.begin(), operands.end(), [&](ValueId value) { return IsInt8(value); });
     Operation operation{.kind = kind, .nodes = {id}, .operands = operands, .result = result};
-    if (kind == Kind::kMovement && (all || operands.size() == 1)) {
+    // A weight is not an activation.
+    if (kind == Kind::kMovement && (all || (operands.size() == 1 && !IsStored(operands[0])))) {
       // If its operand is float32, KeepUsed decides by the users.
       if (all) int8_.insert(result);
       Add(std::move(operation));
@@ -222,6 +233,11 @@ class Placing {
 
   // --- Selection ---
 
+  bool NeedsQuantizedResult(const Operation& operation) const {
+    return (patterns_.quantizes_results && operation.kind != Kind::kMovement) ||
+           quantized_outputs_.contains(operation.result);
+  }
+
   // Keeps anchors, and operations whose results quantized operations use. If the patterns need
   // quantized results, keeps all sums and tables.
   void KeepUsed() {
@@ -243,10 +259,11 @@ class Placing {
           operation.kept = true;
           break;
         case Kind::kMovement:
-          operation.kept = int8_.contains(operation.result) ? any : only;
+          operation.kept =
+              int8_.contains(operation.result) ? any || NeedsQuantizedResult(operation) : only;
           break;
         default:
-          operation.kept = any || patterns_.quantizes_results;
+          operation.kept = any || NeedsQuantizedResult(operation);
       }
       if (operation.kept) kept_.insert(operation.nodes.begin(), operation.nodes.end());
     }
@@ -267,7 +284,7 @@ class Placing {
           }
         }
       }
-      if (operation.kind == Kind::kMovement || patterns_.quantizes_results) {
+      if (operation.kind == Kind::kMovement || NeedsQuantizedResult(operation)) {
         quantized[operation.result];
       }
     }
@@ -324,13 +341,14 @@ class Placing {
   absl::flat_hash_map<ValueId, ValueId> roots_;    // of results of table nodes
   std::map<ValueId, std::vector<NodeId>> tables_;  // nodes by root, in execution order
   std::vector<NodeId> rejected_;
+  absl::flat_hash_set<ValueId> quantized_outputs_;
 };
 
 }  // namespace
 
 Placement PlaceQuantization(const ExportedProgram& program, absl::Span<const WeightUse> anchors,
-                            const QuantizationPatterns& patterns) {
-  return Placing(program, anchors, patterns).Run();
+                            const QuantizationPatterns& patterns, bool quantizes_outputs) {
+  return Placing(program, anchors, patterns, quantizes_outputs).Run();
 }
 
 }  // namespace belay::exir

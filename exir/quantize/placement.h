@@ -38,9 +38,11 @@ struct Placement {
 // - Results of quantized operators are quantized if a quantized operator uses them, or if the
 //   patterns need it. Then all users get the dequantized value.
 //
+// - With `quantizes_outputs`, results of quantized operators that are user outputs are quantized.
+//
 // All else, as softmax and norms, stays in float32. Deterministic. O(nodes).
 Placement PlaceQuantization(const ExportedProgram& program, absl::Span<const WeightUse> anchors,
-                            const QuantizationPatterns& patterns);
+                            const QuantizationPatterns& patterns, bool quantizes_outputs = false);
 
 }  // namespace belay::exir
 

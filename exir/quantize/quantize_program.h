@@ -1,72 +1,40 @@
-// Quantizes an edge program: afterwards quantization is explicit in its nodes.
+// Quantizes edge programs: afterwards quantization is explicit in their nodes.
 //
 //   ABSL_ASSIGN_OR_RETURN(Recipe recipe, RecipeByName("8da4w"));
-//   ABSL_ASSIGN_OR_RETURN(QuantizeResult result, QuantizeProgram(program, recipe));
+//   ABSL_ASSIGN_OR_RETURN(QuantizeResult result, QuantizeProgram({&program}, recipe));
 //   // result.program lowers like one that PT2E or torchao quantized before export.
 #ifndef BELAY_EXIR_QUANTIZE_QUANTIZE_PROGRAM_H_
 #define BELAY_EXIR_QUANTIZE_QUANTIZE_PROGRAM_H_
 
-#include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/container/btree_set.h"
 #include "absl/status/statusor.h"
-#include "exir/backend/partitioner.h"
-#include "exir/ir/exported_program.h"
-#include "exir/quantize/affine.h"
-#include "exir/quantize/calibration.h"
+#include "absl/types/span.h"
+#include "exir/quantize/output_loss.h"
+#include "exir/quantize/quantized_program.h"
 #include "exir/quantize/recipe.h"
 #include "runtime/kernel_interface/kernel_registry.h"
 
 namespace belay::exir {
 
-class EncodedWeights;  // exir/quantize/stored_weights.h
-
 struct QuantizeOptions {
-  // Tensors that are not constant because another method of the program writes to them.
+  // Tensors that are not constant, in addition to those that the programs write to.
   absl::btree_set<std::string> changing = {};
-  // Shared by the methods of a program, so that weights of several methods are quantized once.
-  // Null: this call quantizes all.
-  EncodedWeights* encoded = nullptr;
-  // Needed by recipes that quantize statically: what the backend computes on integers
-  // (Partitioner::StaticQuantization), data, and kernels that execute the float32 program.
-  QuantizationPatterns patterns = {};
-  CalibrationData* calibration = nullptr;
+  // Kernels that execute the calibration data. Needed if a program has data.
   const KernelRegistry* kernels = nullptr;
+  // Bound of the loss of each method. The operators that cost most stay in float32
+  // (exir/quantize/mixed_precision.h). nullopt: quantizes all.
+  std::optional<MaxLoss> max_loss = {};
+  // Called after each executed call with the completed fraction, in [0, 1]. Empty: not called.
+  std::function<void(double)> progress = nullptr;
 };
 
-// An operator whose weight is quantized.
-struct QuantizedNode {
-  std::string node, op, module, source;
-  std::string weight;       // fully qualified name
-  std::string scheme;       // Scheme::ToString()
-  std::string shares_with;  // an earlier node with the same quantized weight; "" if none
-  QuantizationLoss loss;    // of the weight
-  uint64_t bytes_before = 0, bytes_after = 0;  // of the weight, packed; 0 if it is shared
-};
-// An operator that the recipe selects and that stays in float32.
-struct UnquantizedNode {
-  std::string node, op, module, source, reason;
-};
-
-// An activation that is quantized statically.
-struct QuantizedTensor {
-  std::string value;        // its name in the program
-  float low = 0, high = 0;  // range of the calibration data that is represented
-  AffineParameters parameters;
-};
-
-struct QuantizeResult {
-  ExportedProgram program;
-  std::vector<QuantizedNode> quantized;      // in execution order
-  std::vector<UnquantizedNode> unquantized;  // likewise
-  std::vector<QuantizedTensor> activations;  // in the order of their definitions
-  // One line each: rules that match no operator, and weights that are stored in several formats.
-  std::vector<std::string> notes;
-};
-
-// Quantizes the operators of the top graph by `recipe`.
+// Quantizes the operators of the top graphs of all methods of a file by `recipe`. Returns a result
+// per program, in the same order. Methods that share a weight share the quantized one.
 //
 // Weights are stored once per scheme, so tied weights share constants if their rules agree. float32
 // weights without remaining users are removed. Dynamic recipes quantize each input of matmuls once,
@@ -78,19 +46,42 @@ struct QuantizeResult {
 //
 // Static recipes first merge batch norms (exir/passes/merge_batch_norm.h), so that merged filters
 // are quantized. Activations are placed by exir/quantize/placement.h, calibrated by
-// exir/quantize/calibration.h, and get int8 parameters per tensor, asymmetric, as PT2E's
+// exir/quantize/activation_statistics.h, and get int8 parameters per tensor, asymmetric, as PT2E's
 // XNNPACKQuantizer chooses them:
 //
 //   quantize_per_tensor, dequantize_per_tensor    after the producer, one dequantization per user
 //
+// With Recipe::bias_correction, the bias of a static operator gets the mean error of its weight W,
+// so that the mean of each output channel over the calibration data stays that of float32 (Nagel et
+// al., "Data-Free Quantization Through Weight Equalization and Bias Correction", 2019, §4.2):
+//
+//   bias' = bias + mean(conv(x, W) - conv(x, W'))     W': the quantized weight, x: float32 input
+//
+// With Recipe::quantize_io, user inputs whose only users quantize them, and user outputs that are
+// results of quantized operators, are int8; a note names each with its parameters.
+//
+// Schemes with error feedback quantize weights as exir/quantize/error_feedback.h, with the float32
+// inputs of all operators that share the weight, in all methods.
+//
+// Each method is calibrated by its own data. State begins with the program's values in each method.
+//
 // Deterministic. O(nodes + elements of weights). Memory: the quantized weights, and a copy of one
 // float32 weight at a time if it is not contiguous by rows. Charges nothing to a Budget, but checks
 // it after each weight.
-//   kFailedPrecondition  `program` is not an edge program
-//   kInvalidArgument     the recipe is static, and calibration data or kernels are missing
-//   errors of Calibrate
+//   kFailedPrecondition  a program is not an edge program
+//   kInvalidArgument     an operator is quantized statically or with error feedback, or the loss is
+//                        bounded, and calibration data or kernels are missing
+//   errors of RunCalls (exir/quantize/calibration.h) and ReferenceOutputs
+//   (exir/quantize/output_loss.h)
 //   kDeadlineExceeded, kCancelled  of the thread's Budget
-absl::StatusOr<QuantizeResult> QuantizeProgram(const ExportedProgram& program, const Recipe& recipe,
+// Errors are annotated with the method.
+absl::StatusOr<std::vector<QuantizeResult>> QuantizePrograms(
+    absl::Span<const ProgramToQuantize> programs, const Recipe& recipe,
+    const QuantizeOptions& options = {});
+
+// QuantizePrograms of one program.
+absl::StatusOr<QuantizeResult> QuantizeProgram(const ProgramToQuantize& program,
+                                               const Recipe& recipe,
                                                const QuantizeOptions& options = {});
 
 }  // namespace belay::exir

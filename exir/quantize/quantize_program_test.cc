@@ -13,7 +13,6 @@
 #include "exir/ops/standard_ops.h"
 #include "exir/passes/edge_verifier.h"
 #include "exir/quantize/recipe_file.h"
-#include "exir/quantize/stored_weights.h"
 #include "exir/testing/programs.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -23,6 +22,7 @@
 namespace belay::exir {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -58,7 +58,7 @@ class QuantizeProgramTest : public ::testing::Test {
                                  std::string_view after) const {
     const ExportedProgram program = Parse(before);
     const std::string text = PrintProgram(program);
-    absl::StatusOr<QuantizeResult> result = QuantizeProgram(program, *RecipeByName(recipe));
+    absl::StatusOr<QuantizeResult> result = QuantizeProgram({&program}, *RecipeByName(recipe));
     EXPECT_OK(result);
     ExpectValid(result->program);
     EXPECT_EQ(PrintProgram(result->program), PrintProgram(ParseOrDie(after, **ops_)));
@@ -212,7 +212,7 @@ TEST_F(QuantizeProgramTest, TiedWeightsAreQuantizedOnce) {
 TEST_F(QuantizeProgramTest, NotesWeightsThatStayInFloat32) {
   const ExportedProgram program = Parse(kTied);
   ASSERT_OK_AND_ASSIGN(const QuantizeResult result,
-                       QuantizeProgram(program, *RecipeByName("embeddings-int8")));
+                       QuantizeProgram({&program}, *RecipeByName("embeddings-int8")));
   ExpectValid(result.program);
   EXPECT_THAT(result.notes, ElementsAre("'table' is also stored as float32, for node p"));
   EXPECT_TRUE(result.program.state_dict.contains("table"));
@@ -231,7 +231,7 @@ TEST_F(QuantizeProgramTest, FirstMatchingRuleDecides) {
       {"node": "z", "recipe": "none"}, {"op": "linear", "recipe": "weights-int4"},
       {"module": "head", "recipe": "none"}]})",
                                                         "r.json"));
-  ASSERT_OK_AND_ASSIGN(const QuantizeResult result, QuantizeProgram(program, recipe));
+  ASSERT_OK_AND_ASSIGN(const QuantizeResult result, QuantizeProgram({&program}, recipe));
   ASSERT_THAT(result.quantized, SizeIs(1));
   EXPECT_EQ(result.quantized[0].node, "y");
   EXPECT_EQ(result.quantized[0].scheme, "int4 in groups of 32");
@@ -257,7 +257,7 @@ TEST_F(QuantizeProgramTest, ReportsWhyOperatorsStayInFloat32) {
   elements[7] = std::numeric_limits<float>::quiet_NaN();
   Fill(program.state_dict.at("nan"), elements);
   ASSERT_OK_AND_ASSIGN(const QuantizeResult result,
-                       QuantizeProgram(program, *RecipeByName("weights-int4")));
+                       QuantizeProgram({&program}, *RecipeByName("weights-int4")));
   EXPECT_THAT(result.quantized, IsEmpty());
   std::vector<std::string> reasons;
   for (const UnquantizedNode& node : result.unquantized) {
@@ -281,7 +281,7 @@ TEST_F(QuantizeProgramTest, CopiesSharedWeightsOnce) {
   Budget budget;
   const Budget::Scope scope(&budget);
   ASSERT_OK_AND_ASSIGN(const QuantizeResult result,
-                       QuantizeProgram(program, *RecipeByName("weights-int8")));
+                       QuantizeProgram({&program}, *RecipeByName("weights-int8")));
   EXPECT_THAT(result.quantized, SizeIs(3));
   EXPECT_EQ(budget.bytes.taken, 2 * 64 * 4 * sizeof(float));
 }
@@ -290,32 +290,36 @@ TEST_F(QuantizeProgramTest, KeepsTensorsThatChange) {
   const ExportedProgram program = Parse(kLinear);
   ASSERT_OK_AND_ASSIGN(
       const QuantizeResult result,
-      QuantizeProgram(program, *RecipeByName("weights-int8"), {.changing = {"fc.weight"}}));
+      QuantizeProgram({&program}, *RecipeByName("weights-int8"), {.changing = {"fc.weight"}}));
   EXPECT_THAT(result.quantized, IsEmpty());
 }
 
 TEST_F(QuantizeProgramTest, MethodsShareQuantizedWeights) {
   const ExportedProgram prefill = Parse(kLinear), decode = prefill.Clone();
-  EncodedWeights encoded;
-  const Recipe recipe = *RecipeByName("weights-int8");
-  ASSERT_OK_AND_ASSIGN(const QuantizeResult first,
-                       QuantizeProgram(prefill, recipe, {.encoded = &encoded}));
-  ASSERT_OK_AND_ASSIGN(const QuantizeResult second,
-                       QuantizeProgram(decode, recipe, {.encoded = &encoded}));
-  EXPECT_EQ(first.program.constants.at("fc.weight_int8").view().data,
-            second.program.constants.at("fc.weight_int8").view().data);
+  ASSERT_OK_AND_ASSIGN(const std::vector<QuantizeResult> results,
+                       QuantizePrograms({{.program = &prefill}, {.program = &decode}},
+                                        *RecipeByName("weights-int8")));
+  ASSERT_THAT(results, SizeIs(2));
+  EXPECT_EQ(results[0].program.constants.at("fc.weight_int8").view().data,
+            results[1].program.constants.at("fc.weight_int8").view().data);
 }
 
 TEST_F(QuantizeProgramTest, RejectsAtenPrograms) {
   const ExportedProgram program = ParseOrDie(
       "program aten { graph(%x: f32[2] user_input) { return (%x user_output) } }", **ops_);
-  EXPECT_THAT(QuantizeProgram(program, *RecipeByName("weights-int8")).status(),
+  EXPECT_THAT(QuantizeProgram({&program}, *RecipeByName("weights-int8")).status(),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("ATEN")));
 }
 
 TEST_F(QuantizeProgramTest, RejectsStaticRecipesWithoutData) {
-  EXPECT_THAT(QuantizeProgram(Parse(kLinear), *RecipeByName("int8-static")).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("calibration data")));
+  const ExportedProgram program = Parse(kLinear);
+  EXPECT_THAT(QuantizeProgram({.program = &program,
+                               .method = "decode",
+                               .patterns = {.patterns = {{.op = "aten.addmm.default"}}}},
+                              *RecipeByName("int8-static"))
+                  .status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("method 'decode'"), HasSubstr("calibration data"))));
 }
 
 }  // namespace

@@ -82,7 +82,8 @@ std::string Scheme::ToString() const {
   return absl::StrCat(activations, weight == WeightNumbers::kInt8 ? "int8" : "int4",
                       rows.group_size == 0 ? std::string(" per row")
                                            : absl::StrCat(" in groups of ", rows.group_size),
-                      rows.symmetric ? "" : ", asymmetric");
+                      rows.symmetric ? "" : ", asymmetric",
+                      error_feedback ? ", error feedback" : "");
 }
 
 bool HasSameWeight(const Scheme& a, const Scheme& b) {
@@ -151,15 +152,20 @@ const Scheme& Recipe::SchemeOf(const Node& node, AnchorKind kind) const {
   return schemes[static_cast<size_t>(kind)];
 }
 
-bool Recipe::needs_calibration() const {
-  const auto is_static = [](const Schemes& list) {
-    return std::any_of(list.begin(), list.end(), [](const Scheme& scheme) {
-      return scheme.activation == ActivationNumbers::kStaticInt8;
-    });
-  };
-  return is_static(schemes) || std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) {
-           return is_static(rule.schemes);
+bool Recipe::AnyScheme(bool (*is)(const Scheme&)) const {
+  return std::any_of(schemes.begin(), schemes.end(), is) ||
+         std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) {
+           return std::any_of(rule.schemes.begin(), rule.schemes.end(), is);
          });
+}
+
+bool Recipe::is_static() const {
+  return AnyScheme(
+      [](const Scheme& scheme) { return scheme.activation == ActivationNumbers::kStaticInt8; });
+}
+
+bool Recipe::has_error_feedback() const {
+  return AnyScheme([](const Scheme& scheme) { return scheme.error_feedback; });
 }
 
 std::vector<std::string_view> RecipeNames() {

@@ -28,6 +28,10 @@ struct Scheme {
   ActivationNumbers activation = ActivationNumbers::kFloat32;
   // Of integer weights. Ignored for other weights, also by HasSameWeight.
   RowsOptions rows = {};
+  // Of integer weights of linear layers: quantized with error feedback
+  // (exir/quantize/error_feedback.h). Ignored by HasSameWeight: if one user of a weight asks for
+  // it, all users share the result.
+  bool error_feedback = false;
 
   bool has_integer_weight() const {
     return weight == WeightNumbers::kInt8 || weight == WeightNumbers::kInt4;
@@ -75,9 +79,20 @@ struct Recipe {
   Schemes schemes;          // of operators without a rule
   ObserverKind observer = ObserverKind::kHistogram;
   double percentile = 99.99;  // share of elements inside of the range, in %, for kPercentile
+  // Whether biases of static operators get the mean error of their weights.
+  bool bias_correction = true;
+  // Whether user inputs and outputs of the program that static quantization quantizes are int8.
+  bool quantize_io = false;
 
   const Scheme& SchemeOf(const Node& node, AnchorKind kind) const;
-  bool needs_calibration() const;
+  // Whether a scheme quantizes activations statically.
+  bool is_static() const;
+  // Whether a scheme has error feedback.
+  bool has_error_feedback() const;
+  bool needs_calibration() const { return is_static() || has_error_feedback(); }
+
+ private:
+  bool AnyScheme(bool (*is)(const Scheme&)) const;
 };
 
 // Whether all of `text` matches. O(pattern * text).

@@ -26,6 +26,7 @@ struct Changes {
   std::optional<int64_t> group_size;
   std::optional<bool> symmetric;
   std::optional<ScaleSearch> search;
+  std::optional<bool> error_feedback;
 
   bool changes_rows() const {
     return group_size.has_value() || symmetric.has_value() || search.has_value();
@@ -59,6 +60,10 @@ class Parser {
             } else {
               recipe.percentile = *share;
             }
+          } else if (key == "bias_correction") {
+            Set(value.Bool(), recipe.bias_correction);
+          } else if (key == "quantize_io") {
+            Set(value.Bool(), recipe.quantize_io);
           } else if (key == "rules") {
             Add(ForEachElement(value, [&](JsonRef rule) {
               ReadRule(rule, recipe.rules);
@@ -69,7 +74,8 @@ class Parser {
           }
           return true;
         },
-        "recipe, group_size, symmetric, scale, observer, percentile, rules");
+        "recipe, group_size, symmetric, scale, error_feedback, observer, percentile, "
+        "bias_correction, quantize_io, rules");
     if (!changes.base.has_value() && recipe.rules.empty()) {
       Add(root.Error("expected \"recipe\" or \"rules\", found neither"));
     }
@@ -86,6 +92,13 @@ class Parser {
     const size_t end = std::min(name_.size(), message.size());
     problems_.Add([&] { return message.substr(0, end); },
                   message.substr(std::min(end + 2, message.size())));
+  }
+
+  // Sets `to`, or adds the error.
+  template <class T, class To>
+  void Set(const absl::StatusOr<T>& value, To& to) {
+    Add(value.status());
+    if (value.ok()) to = *value;
   }
 
   // Calls `read` for each field; it returns false for unknown keys.
@@ -139,9 +152,9 @@ class Parser {
         changes.group_size = *size;
       }
     } else if (key == "symmetric") {
-      const absl::StatusOr<bool> symmetric = value.Bool();
-      Add(symmetric.status());
-      if (symmetric.ok()) changes.symmetric = *symmetric;
+      Set(value.Bool(), changes.symmetric);
+    } else if (key == "error_feedback") {
+      Set(value.Bool(), changes.error_feedback);
     } else if (key == "scale") {
       ReadChoice<ScaleSearch>(
           value, {{"range", ScaleSearch::kRange}, {"squared-error", ScaleSearch::kSquaredError}},
@@ -155,8 +168,10 @@ class Parser {
   // Returns the base recipe's schemes with the changes.
   Schemes Schemed(JsonRef ref, const Changes& changes) {
     if (!changes.base.has_value()) {
-      if (changes.changes_rows()) {
-        Add(ref.Error("group_size, symmetric and scale need a \"recipe\" that they change"));
+      if (changes.changes_rows() || changes.error_feedback.has_value()) {
+        Add(
+            ref.Error("group_size, symmetric, scale and error_feedback need a \"recipe\" that they "
+                      "change"));
       }
       return {};
     }
@@ -177,6 +192,16 @@ class Parser {
       Add(ref.Error(absl::StrCat(
           "recipe '", changes.base->name,
           "' has no int4 weights that group_size changes, or symmetric weights are required")));
+    }
+    if (changes.error_feedback.has_value()) {
+      Scheme& linear = schemes[static_cast<size_t>(AnchorKind::kLinear)];
+      if (linear.has_integer_weight()) {
+        linear.error_feedback = *changes.error_feedback;
+      } else {
+        Add(ref.Error(absl::StrCat("recipe '", changes.base->name,
+                                   "' has no integer weights of linear layers that error_feedback "
+                                   "changes")));
+      }
     }
     return schemes;
   }
@@ -203,7 +228,7 @@ class Parser {
           pattern(value, *to);
           return true;
         },
-        "op, module, node, recipe, group_size, symmetric, scale");
+        "op, module, node, recipe, group_size, symmetric, scale, error_feedback");
     if (!ref.value.is_object()) return;
     if (!has_pattern) Add(ref.Error("expected \"op\", \"module\" or \"node\", found none"));
     if (!changes.base.has_value()) Add(ref.Error("expected a \"recipe\"; \"none\" keeps float32"));

@@ -20,12 +20,16 @@ class RecipeFileTest : public TestInDirectory {};
 TEST_F(RecipeFileTest, ReadsAllKeys) {
   ASSERT_OK_AND_ASSIGN(const Recipe recipe, ParseRecipe(R"({
     "recipe": "weights-int4", "group_size": 64, "symmetric": false, "scale": "range",
+    "error_feedback": true, "bias_correction": false, "quantize_io": true,
     "observer": "percentile", "percentile": 99.5,
     "rules": [{"module": "lm_head", "recipe": "weights-int8"},
               {"op": "linear", "node": "addmm_*", "recipe": "none"}]})",
                                                         "my.json"));
   EXPECT_EQ(recipe.name, "my.json");
-  EXPECT_EQ(recipe.schemes[kLinear].ToString(), "int4 in groups of 64, asymmetric");
+  EXPECT_EQ(recipe.schemes[kLinear].ToString(), "int4 in groups of 64, asymmetric, error feedback");
+  EXPECT_TRUE(recipe.needs_calibration());
+  EXPECT_FALSE(recipe.bias_correction);
+  EXPECT_TRUE(recipe.quantize_io);
   EXPECT_EQ(recipe.schemes[kLinear].rows.search, ScaleSearch::kRange);
   EXPECT_EQ(recipe.observer, ObserverKind::kPercentile);
   EXPECT_EQ(recipe.percentile, 99.5);
@@ -39,7 +43,8 @@ TEST_F(RecipeFileTest, ReadsAllKeys) {
 TEST_F(RecipeFileTest, ReportsAllErrorsAtOnce) {
   EXPECT_THAT(
       ParseRecipe(R"({"recipe": "int9", "bits": 4, "observer": "max", "percentile": 3,
-                      "group_size": 33, "symmetric": 1, "scale": 2,
+                      "group_size": 33, "symmetric": 1, "scale": 2, "error_feedback": "yes",
+                      "bias_correction": 1, "quantize_io": 0,
                       "rules": [{"recipe": "none"}, {"op": ""}, 7]})",
                   "bad.json"),
       StatusIs(
@@ -50,7 +55,10 @@ TEST_F(RecipeFileTest, ReportsAllErrorsAtOnce) {
                           "percentile, found 'max'"),
                 HasSubstr("percentile: expected a number above 50"),
                 HasSubstr("group_size: expected 32, 64, 128 or 256"),
-                HasSubstr("symmetric: expected a boolean"), HasSubstr("scale: expected a string"),
+                HasSubstr("symmetric: expected a boolean"),
+                HasSubstr("error_feedback: expected a boolean"),
+                HasSubstr("bias_correction: expected a boolean"),
+                HasSubstr("quantize_io: expected a boolean"), HasSubstr("scale: expected a string"),
                 HasSubstr("rules[0]: expected \"op\", \"module\" or \"node\", found none"),
                 HasSubstr("rules[1].op: expected a pattern, found an empty string"),
                 HasSubstr("rules[1]: expected a \"recipe\""),
@@ -77,6 +85,16 @@ TEST_F(RecipeFileTest, RejectsChangesWithoutEffect) {
   EXPECT_THAT(ParseRecipe(R"({"recipe": "8da4w", "symmetric": false})", "r.json"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("symmetric weights")));
   EXPECT_THAT(ParseRecipe(R"({"symmetric": false, "rules": []})", "r.json"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("need a \"recipe\"")));
+}
+
+TEST_F(RecipeFileTest, RejectsErrorFeedbackWithoutIntegerLinearWeights) {
+  for (const std::string recipe : {"embeddings-int4", "weights-bf16", "none"}) {
+    EXPECT_THAT(ParseRecipe("{\"recipe\": \"" + recipe + "\", \"error_feedback\": true}", "r.json"),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("has no integer weights of linear layers")));
+  }
+  EXPECT_THAT(ParseRecipe(R"({"error_feedback": true, "rules": []})", "r.json"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("need a \"recipe\"")));
 }
 

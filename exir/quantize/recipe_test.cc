@@ -20,7 +20,7 @@ TEST(RecipeTest, EveryNameIsARecipe) {
     ASSERT_OK_AND_ASSIGN(const Recipe recipe, RecipeByName(name));
     EXPECT_EQ(recipe.name, name);
     EXPECT_FALSE(DescribeRecipe(name).empty());
-    EXPECT_EQ(recipe.needs_calibration(), name == "int8-static");
+    EXPECT_EQ(recipe.is_static(), name == "int8-static");
   }
 }
 

@@ -66,8 +66,10 @@ class StaticQuantizationTest : public ::testing::Test {
   absl::StatusOr<QuantizeResult> Quantize(const ExportedProgram& program, CalibrationData& data) {
     Recipe recipe = *RecipeByName("int8-static");
     recipe.observer = ObserverKind::kMinMax;
-    return QuantizeProgram(program, recipe,
-                           {.patterns = patterns_, .calibration = &data, .kernels = &kernels_});
+    recipe.bias_correction = bias_correction_;
+    recipe.quantize_io = quantize_io_;
+    return QuantizeProgram({.program = &program, .patterns = patterns_, .calibration = &data},
+                           recipe, {.kernels = &kernels_});
   }
   // Returns the text of the nodes of the quantized program: operator(operands).
   std::vector<std::string> QuantizedNodes(std::string_view text) {
@@ -109,6 +111,7 @@ class StaticQuantizationTest : public ::testing::Test {
                    {.op = "aten.mul.Tensor", .kind = Kind::kTable},
                    {.op = "aten.permute_copy.default", .kind = Kind::kMovement},
                    {.op = "aten.add.Tensor", .kind = Kind::kSum}}};
+  bool bias_correction_ = false, quantize_io_ = false;
   std::optional<QuantizeResult> result_;
 };
 
@@ -162,6 +165,32 @@ TEST_F(StaticQuantizationTest, ResultsAreQuantizedIfThePatternsNeedIt) {
                           "d(q_1)"));
 }
 
+TEST_F(StaticQuantizationTest, QuantizesInputsAndOutputs) {
+  quantize_io_ = true;
+  EXPECT_THAT(QuantizedNodes(Program(R"(
+    %a: T = CONV(%xW)
+    return (%a user_output) )")),
+              ElementsAre("d(x)", "w(w_int8, w_int8_scales)", "convolution(d, w)", "q(a)"));
+  const Graph& graph = result_->program.top();
+  EXPECT_EQ(graph.MetaOf(graph.inputs().back()).dtype, DType::kInt8);
+  EXPECT_EQ(graph.MetaOf(*graph.outputs()[0].get_if<ValueId>()).dtype, DType::kInt8);
+  EXPECT_THAT(result_->notes, ElementsAre(HasSubstr("input 0 'x' is int8: scale 0.015686"),
+                                          HasSubstr("output 0 'a' is int8: scale 0.019607")));
+}
+
+// Only results of quantized operators are quantized, and inputs that nothing else uses.
+TEST_F(StaticQuantizationTest, OtherInputsAndOutputsStayInFloat32) {
+  quantize_io_ = true;
+  EXPECT_THAT(QuantizedNodes(Program(R"(
+    %a: T = CONV(%xW)
+    %e: T = edge.aten.exp.default(%x)
+    %s: T = edge.aten.sub.Tensor(%a, %e)
+    return (%s user_output) )")),
+              ElementsAre("q(x)", "d(q)", "w(w_int8, w_int8_scales)", "convolution(d, w)", "exp(x)",
+                          "sub(a, e)"));
+  EXPECT_THAT(result_->notes, IsEmpty());
+}
+
 TEST_F(StaticQuantizationTest, SumsOfQuantizedResultsAreQuantized) {
   EXPECT_THAT(QuantizedNodes(Program(R"(
     %a: T = CONV(%xW)
@@ -194,6 +223,20 @@ TEST_F(StaticQuantizationTest, MovementSharesParameters) {
   ASSERT_TRUE(result_.has_value());
   ASSERT_THAT(result_->activations, SizeIs(3));
   EXPECT_EQ(result_->activations[1].parameters, result_->activations[2].parameters);
+}
+
+TEST_F(StaticQuantizationTest, MovedWeightsAreNotActivations) {
+  patterns_.patterns.push_back({.op = "aten.mm.default", .kind = Kind::kAnchor});
+  QuantizedNodes(R"(program edge {
+  constants { state "w": f32[2,2] }
+  graph(%w: f32[2,2] parameter "w", %x: f32[1,2,2,2] user_input) {
+    %v: f32[4,2] = edge.aten.view_copy.default(%x, [4,2])
+    %p: f32[2,2] = edge.aten.permute_copy.default(%w, [1,0])
+    %y: f32[4,2] = edge.aten.mm.default(%v, %p)
+    return (%y user_output) } })");
+  ASSERT_TRUE(result_.has_value());
+  ASSERT_THAT(result_->activations, SizeIs(1));
+  EXPECT_EQ(result_->activations[0].value, "v");
 }
 
 // SiLU is a table: nothing inside is quantized.

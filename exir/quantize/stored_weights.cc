@@ -33,24 +33,89 @@ std::vector<std::byte> BytesOf(const std::vector<T>& numbers) {
   return bytes;
 }
 
+// Cannot fail: the bytes are exactly those of the sizes.
+ConstantTensor Tensor(DType dtype, Sizes sizes, std::vector<std::byte> bytes) {
+  return *ConstantTensor::Contiguous(dtype, std::move(sizes), Storage::Own(std::move(bytes)));
+}
+
+Sizes RowSizes(const ConstantTensor& weight, bool rows_first) {
+  Sizes sizes = weight.sizes();
+  if (!rows_first) std::swap(sizes[0], sizes[1]);
+  return sizes;
+}
+
+// Returns the elements of integer weights as reals, in the order of the matrix.
+std::vector<float> Dequantized(const EncodedWeight& encoded, const RowsOptions& rows,
+                               int64_t columns) {
+  const auto group_size = static_cast<size_t>(rows.group_size == 0 ? columns : rows.group_size);
+  const auto* numbers = encoded.elements.view().as<int8_t>();
+  const auto* scales = encoded.scales->view().as<float>();
+  const auto* zeros =
+      encoded.zero_points.has_value() ? encoded.zero_points->view().as<int8_t>() : nullptr;
+  std::vector<float> reals(static_cast<size_t>(encoded.elements.view().numel()));
+  for (size_t i = 0; i < reals.size(); ++i) {
+    const size_t group = i / group_size;
+    reals[i] = DequantizeNumber(numbers[i], {scales[group], zeros == nullptr ? 0 : zeros[group]});
+  }
+  return reals;
+}
+
+EncodedWeight Packed(const ConstantTensor& weight, const WeightMatrix& matrix, bool rows_first,
+                     const Scheme& scheme, QuantizedRows rows) {
+  Sizes sizes = RowSizes(weight, rows_first);
+  Sizes parameters = {sizes[0]};
+  if (scheme.rows.group_size > 0) {
+    parameters.push_back(matrix.columns / scheme.rows.group_size);
+  }
+  EncodedWeight encoded{Tensor(DType::kInt8, std::move(sizes), std::move(rows.elements)),
+                        Tensor(DType::kFloat32, parameters, BytesOf(rows.scales)),
+                        {},
+                        rows.loss};
+  if (!rows.zero_points.empty()) {
+    encoded.zero_points = Tensor(DType::kInt8, parameters, BytesOf(rows.zero_points));
+  }
+  encoded.distribution =
+      DistributionOf(matrix.elements, Dequantized(encoded, scheme.rows, matrix.columns));
+  return encoded;
+}
+
 }  // namespace
 
-absl::StatusOr<std::string> StoredWeights::WhyNot(const WeightUse& use, const Scheme& scheme) {
-  const ConstantTensor& weight = *constants_.Find(use.constant);
-  const int64_t columns = ColumnsOf(weight, use.rows_first);
+absl::StatusOr<std::string> EncodedWeights::WhyNot(const ConstantTensor& weight, bool rows_first,
+                                                   const Scheme& scheme) {
+  const int64_t columns = ColumnsOf(weight, rows_first);
   const int64_t group = scheme.has_integer_weight() ? scheme.rows.group_size : 0;
   if (group > 0 && columns % group != 0) {
     return absl::StrCat("its rows of ", columns, " elements are not a multiple of groups of ",
                         group);
   }
-  auto it = finite_.find(use.constant);
-  if (it == finite_.end()) {
-    ABSL_ASSIGN_OR_RETURN(const WeightMatrix matrix, MatrixOf(weight, use.rows_first));
+  std::vector<Checked>& list = checked_[weight.view().data];
+  auto it = std::find_if(list.begin(), list.end(), [&](const Checked& checked) {
+    return checked.weight.sizes() == weight.sizes() && checked.weight.strides() == weight.strides();
+  });
+  if (it == list.end()) {
+    ABSL_ASSIGN_OR_RETURN(const WeightMatrix matrix, MatrixOf(weight, rows_first));
     const bool finite = std::all_of(matrix.elements.begin(), matrix.elements.end(),
                                     [](float x) { return std::isfinite(x); });
-    it = finite_.emplace(use.constant, finite).first;
+    it = list.insert(list.end(), {weight, finite});
   }
-  return it->second ? "" : "its weight has elements that are NaN or infinite";
+  return it->finite ? "" : "its weight has elements that are NaN or infinite";
+}
+
+std::vector<double> MeanErrors(const WeightMatrix& weight, const EncodedWeight& encoded,
+                               const RowsOptions& rows, absl::Span<const double> means) {
+  const auto columns = static_cast<size_t>(weight.columns);
+  const size_t rows_per_group = static_cast<size_t>(weight.rows) / (means.size() / columns);
+  const std::vector<float> quantized = Dequantized(encoded, rows, weight.columns);
+  std::vector<double> errors(static_cast<size_t>(weight.rows));
+  for (size_t n = 0; n < errors.size(); ++n) {
+    const double* mean = means.data() + n / rows_per_group * columns;
+    for (size_t k = 0; k < columns; ++k) {
+      const size_t i = n * columns + k;
+      errors[n] += (double{weight.elements[i]} - double{quantized[i]}) * mean[k];
+    }
+  }
+  return errors;
 }
 
 absl::StatusOr<EncodedWeight> EncodedWeights::Encode(const ConstantTensor& weight, bool rows_first,
@@ -63,32 +128,25 @@ absl::StatusOr<EncodedWeight> EncodedWeights::Encode(const ConstantTensor& weigh
     }
   }
   ABSL_ASSIGN_OR_RETURN(const WeightMatrix matrix, MatrixOf(weight, rows_first));
-  Sizes sizes = weight.sizes();
-  if (!rows_first) std::swap(sizes[0], sizes[1]);
-  // Cannot fail: the bytes are exactly those of the sizes.
-  const auto tensor = [](DType dtype, Sizes shape, std::vector<std::byte> bytes) {
-    return *ConstantTensor::Contiguous(dtype, std::move(shape), Storage::Own(std::move(bytes)));
-  };
-  const auto encode = [&]() -> EncodedWeight {
-    if (!scheme.has_integer_weight()) {
-      QuantizationLoss loss;
-      std::vector<std::byte> bytes = RoundToBFloat16(matrix.elements, loss);
-      return {tensor(DType::kBFloat16, std::move(sizes), std::move(bytes)), {}, {}, loss};
+  EncodedWeight encoded = [&] {
+    if (scheme.has_integer_weight()) {
+      return Packed(weight, matrix, rows_first, scheme,
+                    QuantizeRows(matrix.elements, matrix.columns, scheme.rows));
     }
-    QuantizedRows rows = QuantizeRows(matrix.elements, matrix.columns, scheme.rows);
-    Sizes parameters = {matrix.rows};
-    if (scheme.rows.group_size > 0) parameters.push_back(matrix.columns / scheme.rows.group_size);
-    EncodedWeight encoded{tensor(DType::kInt8, std::move(sizes), std::move(rows.elements)),
-                          tensor(DType::kFloat32, parameters, BytesOf(rows.scales)),
-                          {},
-                          rows.loss};
-    if (!rows.zero_points.empty()) {
-      encoded.zero_points = tensor(DType::kInt8, parameters, BytesOf(rows.zero_points));
-    }
-    return encoded;
-  };
-  entries.push_back({weight, rows_first, scheme, encode()});
+    QuantizationLoss loss;
+    std::vector<std::byte> bytes = RoundToBFloat16(matrix.elements, loss);
+    return EncodedWeight{
+        Tensor(DType::kBFloat16, RowSizes(weight, rows_first), std::move(bytes)), {}, {}, loss};
+  }();
+  entries.push_back({weight, rows_first, scheme, std::move(encoded)});
   return entries.back().encoded;
+}
+
+void EncodedWeights::AddWithFeedback(const ConstantTensor& weight, const WeightMatrix& matrix,
+                                     bool rows_first, const Scheme& scheme, QuantizedRows rows) {
+  EncodedWeight encoded = Packed(weight, matrix, rows_first, scheme, std::move(rows));
+  encoded.error_feedback = true;
+  entries_[weight.view().data].push_back({weight, rows_first, scheme, std::move(encoded)});
 }
 
 ValueId StoredWeights::AddConstant(const WeightUse& use, std::string_view suffix,
@@ -116,6 +174,8 @@ absl::StatusOr<const StoredWeights::Stored*> StoredWeights::Add(const WeightUse&
   stored.scheme = scheme;
   stored.used_by = builder_.graph().node(use.node).name;
   stored.loss = encoded.loss;
+  stored.error_feedback = encoded.error_feedback;
+  stored.distribution = encoded.distribution;
   stored.bytes_before = elements * sizeof(float);
   stored.bytes_after = scheme.weight == WeightNumbers::kInt4   ? elements / 2
                        : scheme.weight == WeightNumbers::kInt8 ? elements

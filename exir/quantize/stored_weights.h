@@ -11,8 +11,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "exir/builder/op_builder.h"
 #include "exir/passes/constant_input.h"
+#include "exir/quantize/affine.h"
+#include "exir/quantize/distribution.h"
 #include "exir/quantize/recipe.h"
 #include "exir/quantize/weight_uses.h"
 
@@ -23,16 +26,27 @@ struct EncodedWeight {
   ConstantTensor elements;
   std::optional<ConstantTensor> scales, zero_points;
   QuantizationLoss loss;
+  bool error_feedback = false;
+  Distribution distribution = {};
 };
 
 // Quantized weights of several programs, keyed by the bytes of the float32 weight. Methods that
 // share a weight share the quantized one. Not thread-safe.
 class EncodedWeights {
  public:
+  // Returns why the weight cannot be quantized by this scheme, or "". Reasons: the group size does
+  // not divide the columns, or an element is NaN or infinite. Errors of MatrixOf.
+  absl::StatusOr<std::string> WhyNot(const ConstantTensor& weight, bool rows_first,
+                                     const Scheme& scheme);
   // Returns the weight, quantized by the scheme; quantizes it unless an earlier call did. Errors of
   // MatrixOf.
   absl::StatusOr<EncodedWeight> Encode(const ConstantTensor& weight, bool rows_first,
                                        const Scheme& scheme);
+  // Adds a weight that is quantized with error feedback; `matrix` is MatrixOf the weight. Encode
+  // returns it from then on. Precondition: integer weights; Encode was not called for this weight
+  // and scheme.
+  void AddWithFeedback(const ConstantTensor& weight, const WeightMatrix& matrix, bool rows_first,
+                       const Scheme& scheme, QuantizedRows rows);
 
  private:
   struct Entry {
@@ -41,8 +55,19 @@ class EncodedWeights {
     Scheme scheme;
     EncodedWeight encoded;
   };
+  struct Checked {
+    ConstantTensor weight;
+    bool finite;
+  };
   std::map<const void*, std::vector<Entry>> entries_;
+  std::map<const void*, std::vector<Checked>> checked_;
 };
+
+// Returns the mean error of each row, sum over k of (w[n, k] - w'[n, k]) * means[g, k], where w' is
+// the quantized weight and row n belongs to group g = n / (rows / groups).
+// Preconditions: integer weights; `means` is [groups, columns].
+std::vector<double> MeanErrors(const WeightMatrix& weight, const EncodedWeight& encoded,
+                               const RowsOptions& rows, absl::Span<const double> means);
 
 // Quantized constants of one program. Equal schemes of one weight share constants, so a tied weight
 // is quantized once.
@@ -52,6 +77,8 @@ class StoredWeights {
     Scheme scheme;
     ValueId elements, scales, zero_points;  // scales and zero_points may be invalid
     QuantizationLoss loss;
+    bool error_feedback = false;
+    Distribution distribution;
     uint64_t bytes_before = 0;
     // Packed: elements of 4 bits count half a byte.
     uint64_t bytes_after = 0;
@@ -62,13 +89,9 @@ class StoredWeights {
   StoredWeights(OpBuilder& builder, ConstantInputs& constants, EncodedWeights& encoded)
       : builder_(builder), constants_(constants), encoded_(encoded) {}
 
-  // Returns why the weight cannot be quantized by this scheme, or "". Reasons: the group size does
-  // not divide the columns, or an element is NaN or infinite. Errors of MatrixOf.
-  absl::StatusOr<std::string> WhyNot(const WeightUse& use, const Scheme& scheme);
-
   // Adds the constants, or finds those of an earlier use. The constants of "fc.weight" are
   // "fc.weight_int8" (or _int4, _bf16), "fc.weight_int8_scales" and "fc.weight_int8_zeros".
-  // Precondition: WhyNot returned "". The result is valid until the next call. Errors of MatrixOf.
+  // Precondition: EncodedWeights::WhyNot returned "". The result is valid until the next call. Errors of MatrixOf.
   absl::StatusOr<const Stored*> Add(const WeightUse& use, const Scheme& scheme);
 
   // Replaces the weight of the operator by nodes that compute it from the stored constants:
@@ -88,7 +111,6 @@ class StoredWeights {
   EncodedWeights& encoded_;
   // By constant, and whether its rows are first.
   std::map<std::pair<ValueId, bool>, std::vector<Stored>> stored_;
-  std::map<ValueId, bool> finite_;
 };
 
 }  // namespace belay::exir

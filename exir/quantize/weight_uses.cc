@@ -112,6 +112,20 @@ WeightUses FindWeightUses(const ExportedProgram& program, const ConstantInputs& 
   return found;
 }
 
+std::optional<NodeId> MatrixViewOf(const Graph& graph, ValueId matrix) {
+  const NodeId producer = graph.value(matrix).producer;
+  if (!producer.valid() ||
+      graph.node(producer).target->aten()->name() != "aten.view_copy.default") {
+    return std::nullopt;
+  }
+  const ValueId* source = graph.node(producer).operand().get_if<ValueId>();
+  const TensorMeta *from = source == nullptr ? nullptr : graph.value(*source).tensor(),
+                   *to = graph.value(matrix).tensor();
+  const bool keeps_rows = from != nullptr && to != nullptr && from->rank() > 1 &&
+                          from->sizes.back() == to->sizes.back();
+  return keeps_rows ? std::optional(producer) : std::nullopt;
+}
+
 int64_t ColumnsOf(const ConstantTensor& tensor, bool rows_first) {
   return tensor.view().numel() / tensor.sizes()[rows_first ? 0 : 1];
 }

@@ -49,6 +49,9 @@ struct WeightUses {
 // empty. `constants` must be those of the program. O(nodes).
 WeightUses FindWeightUses(const ExportedProgram& program, const ConstantInputs& constants);
 
+// Returns the node that views [..., k] as the matrix [m, k], if it produces the value.
+std::optional<NodeId> MatrixViewOf(const Graph& graph, ValueId matrix);
+
 // Returns the elements as a contiguous matrix: one row per output channel or row of a table. A
 // convolution's weight [n, c, kh, kw] becomes [n, c * kh * kw]. Errors of ConstantTensor::Dense.
 struct WeightMatrix {

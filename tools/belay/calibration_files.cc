@@ -7,10 +7,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/program/metadata_path.h"
 #include "tools/belay/command.h"
+#include "tools/belay/printing.h"
 #include "tools/belay/verified_method.h"
 
 namespace belay::tools {
@@ -82,6 +84,35 @@ bool IsFinite(const NpyArray& array) {
 }
 
 }  // namespace
+
+absl::StatusOr<CalibrationPaths> ParseCalibration(const std::vector<std::string>& options,
+                                                  const std::vector<MethodOption>& methods) {
+  CalibrationPaths paths;
+  for (const std::string& text : options) {
+    // Of several names that fit, the longest: names may have colons.
+    const MethodOption* found = nullptr;
+    for (const MethodOption& method : methods) {
+      const bool fits = text.starts_with(absl::StrCat(method.name, ":"));
+      if (fits && (found == nullptr || method.name.size() > found->name.size())) found = &method;
+    }
+    if (found != nullptr) {
+      paths.own[found->name].push_back(text.substr(found->name.size() + 1));
+      continue;
+    }
+    const size_t colon = text.find(':');
+    std::error_code error;
+    if (colon != std::string::npos && !fs::exists(text, error)) {
+      std::vector<std::string> names;
+      for (const MethodOption& method : methods) names.push_back(method.name);
+      std::sort(names.begin(), names.end());
+      return absl::InvalidArgumentError(
+          absl::StrCat("--calibration: unknown method ", Quoted(text.substr(0, colon)),
+                       "; the methods are: ", OneLine(absl::StrJoin(names, ", "))));
+    }
+    paths.all.push_back(text);
+  }
+  return paths;
+}
 
 absl::StatusOr<std::unique_ptr<CalibrationFiles>> CalibrationFiles::Open(
     const std::vector<std::string>& paths, const MaxSizes& max_sizes, const std::string& method,

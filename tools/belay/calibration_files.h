@@ -8,12 +8,23 @@
 
 #include "absl/status/statusor.h"
 #include "exir/ir/exported_program.h"
+#include "exir/pipeline.h"
 #include "exir/quantize/calibration.h"
 #include "tools/belay/call_inputs.h"
 #include "tools/belay/max_sizes.h"
+#include "tools/belay/method_options.h"
 #include "tools/belay/session.h"
 
 namespace belay::tools {
+
+// Paths of --calibration, by method.
+using CalibrationPaths = exir::PerMethod<std::string>;
+
+// Parses [METHOD:]PATH of --calibration. Paths without a method are for the methods without paths of
+// their own. kInvalidArgument (bad usage): the part before a colon is not one of `methods`, and no
+// such file exists.
+absl::StatusOr<CalibrationPaths> ParseCalibration(const std::vector<std::string>& options,
+                                                  const std::vector<MethodOption>& methods);
 
 // Calls of one method. The files of a call are read when it is executed.
 class CalibrationFiles : public exir::CalibrationData {

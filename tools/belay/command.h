@@ -37,7 +37,8 @@ struct LowerOptions {
   uint64_t fold_budget = uint64_t{1} << 20;  // exir::PipelineOptions::fold_budget
   bool quant_fusion_and_const_prop = false;
   std::string quantize;                  // a recipe (exir/quantize/recipe_file.h); "" for none
-  std::vector<std::string> calibration;  // files and folders (CalibrationFiles)
+  std::vector<std::string> calibration;  // [METHOD:]PATH (ParseCalibration)
+  std::string max_loss;                  // exir::ParseMaxLoss; "" for no bound
   bool allow_separate_state = false;
   bool json = false;
   CommandLimits limits;
@@ -53,11 +54,12 @@ struct ImportGgufOptions {
 int ImportGgufModel(const ImportGgufOptions& options);
 
 struct QuantizeOptions {
-  std::string input, output, recipe;
+  std::string input, output, recipe, html;
   std::vector<std::string> methods;      // as LowerOptions::methods
   std::vector<std::string> backends;     // as LowerOptions::backends
   std::vector<std::string> max_size;     // as LowerOptions::max_size
-  std::vector<std::string> calibration;  // files and folders (CalibrationFiles)
+  std::vector<std::string> calibration;  // as LowerOptions::calibration
+  std::string max_loss;                  // as LowerOptions::max_loss
   bool json = false;
   CommandLimits limits;
 };

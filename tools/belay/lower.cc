@@ -128,7 +128,7 @@ int Lower(const LowerOptions& options) {
   absl::StatusOr<exir::MethodPrograms> programs = ImportForLowering(**lowering, report);
   if (!programs.ok()) return Report(programs.status());
   const absl::StatusOr<std::optional<QuantizeReport>> quantized =
-      QuantizeForLowering(options, **lowering, *programs, report);
+      QuantizeForLowering(**lowering, *programs, report);
   if (!quantized.ok()) return Report(quantized.status());
   if (!options.stage.empty()) {
     programs = exir::LowerToStage(*std::move(programs), StageOf(options.stage), pipeline, &report);
@@ -279,8 +279,13 @@ Command LowerCommand() {
             {.not_empty = true}},
            {"--calibration",
             &lower->calibration,
-            "PATH: calibration data for --quantize, as of 'belay quantize' (repeatable)",
+            "[METHOD:]PATH: calibration data for --quantize, as of 'belay quantize' (repeatable)",
             {.repeatable = true, .one_value = true}},
+           {"--max-loss",
+            &lower->max_loss,
+            "METRIC=VALUE: bound of the loss of each output over the calibration data; operators "
+            "that cost most stay in float32. snr=DB, cosine=VALUE or mse=VALUE",
+            {.not_empty = true}},
            {"--stage",
             &lower->stage,
             "stops at this stage and writes the programs (.bir), for lower, inspect and verify",

@@ -12,6 +12,7 @@
 #include "executorch/writer/program_serializer.h"
 #include "exir/ops/standard_ops.h"
 #include "nlohmann/json.hpp"
+#include "runtime/core/annotate.h"
 #include "runtime/core/bytes.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/utf8.h"
@@ -90,18 +91,26 @@ absl::Status CheckFormat(const LowerOptions& options) {
   return absl::OkStatus();
 }
 
-// Finds the recipe, and checks the options that depend on it. nullopt without a recipe.
-absl::StatusOr<std::optional<exir::Recipe>> RecipeOf(const LowerOptions& options, bool& bad_usage) {
+// Finds the recipe, and checks the options that depend on it.
+absl::Status SetQuantization(const LowerOptions& options, bool& bad_usage, Lowering& lowering) {
   if (options.quantize.empty()) {
-    if (options.calibration.empty()) return std::nullopt;
-    return absl::InvalidArgumentError("--calibration needs --quantize");
+    if (options.calibration.empty() && options.max_loss.empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        options.calibration.empty() ? "--max-loss" : "--calibration", " needs --quantize"));
   }
   if (options.stage == "aten") {
     return absl::InvalidArgumentError("--quantize changes edge programs, after the stage 'aten'");
   }
-  ABSL_ASSIGN_OR_RETURN(exir::Recipe recipe,
-                        ChooseRecipe(options.quantize, options.calibration, bad_usage));
-  return recipe;
+  if (!options.max_loss.empty()) {
+    const absl::StatusOr<exir::MaxLoss> max_loss = exir::ParseMaxLoss(options.max_loss);
+    if (!max_loss.ok()) return Annotate(max_loss.status(), "--max-loss");
+    lowering.max_loss = *max_loss;
+  }
+  ABSL_ASSIGN_OR_RETURN(lowering.recipe, ChooseRecipe(options.quantize, options.calibration,
+                                                      lowering.max_loss.has_value(), bad_usage));
+  ABSL_ASSIGN_OR_RETURN(lowering.calibration,
+                        ParseCalibration(options.calibration, lowering.methods));
+  return absl::OkStatus();
 }
 
 using NamedStorages = std::vector<std::pair<std::string, exir::Storage>>;
@@ -151,7 +160,7 @@ absl::StatusOr<std::unique_ptr<Lowering>> PrepareLowering(const LowerOptions& op
   bad_usage = true;
   ABSL_ASSIGN_OR_RETURN(lowering->methods,
                         MethodsOf(command, options.input, options.methods, saved));
-  ABSL_ASSIGN_OR_RETURN(lowering->recipe, RecipeOf(options, bad_usage));
+  ABSL_RETURN_IF_ERROR(SetQuantization(options, bad_usage, *lowering));
   ABSL_RETURN_IF_ERROR(CheckFormat(options));
   ABSL_ASSIGN_OR_RETURN(lowering->partitioners,
                         ChooseBackends(BackendsOf(options), options.compile_specs));
@@ -215,16 +224,22 @@ absl::StatusOr<exir::MethodPrograms> ImportForLowering(const Lowering& lowering,
   return exir::ImportMethods(archives, *lowering.ops, lowering.pipeline, &report);
 }
 
-absl::StatusOr<std::optional<QuantizeReport>> QuantizeForLowering(const LowerOptions& options,
-                                                                  Lowering& lowering,
+absl::StatusOr<std::optional<QuantizeReport>> QuantizeForLowering(Lowering& lowering,
                                                                   exir::MethodPrograms& programs,
-                                                                  exir::PipelineReport& report) {
+                                                                  exir::PipelineReport& report,
+                                                                  double end) {
   if (!lowering.recipe.has_value()) return std::nullopt;
   ABSL_ASSIGN_OR_RETURN(programs, exir::LowerToStage(std::move(programs), exir::Stage::kEdge,
                                                      lowering.pipeline, &report));
   lowering.pipeline.transform_passes = {};  // done
-  return QuantizeMethods(programs, {*lowering.recipe, options.calibration, lowering.max_sizes,
-                                    &lowering.partitioners.chosen});
+  constexpr double kEdge = 0.3;             // as exir::LowerToStage reports
+  const auto progress = [&](double done) {
+    if (lowering.pipeline.progress) {
+      lowering.pipeline.progress("quantize", kEdge + (end - kEdge) * done);
+    }
+  };
+  return QuantizeMethods(programs, {*lowering.recipe, lowering.calibration, lowering.max_loss,
+                                    lowering.max_sizes, &lowering.partitioners.chosen, progress});
 }
 
 absl::StatusOr<exir::SerializedProgram> SerializeLowered(const LowerOptions& options,

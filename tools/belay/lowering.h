@@ -29,6 +29,8 @@ struct Lowering {
   Partitioners partitioners;
   MaxSizes max_sizes;
   std::optional<exir::Recipe> recipe;  // of quantization
+  CalibrationPaths calibration;
+  std::optional<exir::MaxLoss> max_loss;
   std::unique_ptr<exir::OpRegistry> ops;
   exir::PipelineOptions pipeline;
   std::vector<std::string> files;   // paths of the archives
@@ -50,13 +52,14 @@ absl::StatusOr<std::unique_ptr<Lowering>> PrepareLowering(const LowerOptions& op
 absl::StatusOr<exir::MethodPrograms> ImportForLowering(const Lowering& lowering,
                                                        exir::PipelineReport& report);
 
-// Replaces the programs by quantized edge programs, if the options name a recipe. Returns the
-// losses; nullopt without a recipe. On error the programs may be edge programs. Errors of
-// LowerToStage and QuantizeMethods.
-absl::StatusOr<std::optional<QuantizeReport>> QuantizeForLowering(const LowerOptions& options,
-                                                                  Lowering& lowering,
+// Replaces the programs by quantized edge programs, if there is a recipe. Returns the losses;
+// nullopt without a recipe. On error the programs may be edge programs. `end` is the completed
+// fraction of the whole command after quantization, for its progress. Errors of LowerToStage and
+// QuantizeMethods.
+absl::StatusOr<std::optional<QuantizeReport>> QuantizeForLowering(Lowering& lowering,
                                                                   exir::MethodPrograms& programs,
-                                                                  exir::PipelineReport& report);
+                                                                  exir::PipelineReport& report,
+                                                                  double end = 0.3);
 
 // Serializes to the format of the options. The result refers to `image`.
 absl::StatusOr<exir::SerializedProgram> SerializeLowered(const LowerOptions& options,

@@ -1,9 +1,11 @@
 // `belay quantize`: quantizes programs and saves them, for lower, inspect and verify.
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +13,9 @@
 #include "exir/pipeline.h"
 #include "exir/quantize/recipe.h"
 #include "exir/serialize/saved_programs.h"
+#include "nlohmann/json.hpp"
+#include "runtime/core/mapped_file.h"
+#include "runtime/core/status_macros.h"
 #include "tools/belay/command.h"
 #include "tools/belay/lowering.h"
 #include "tools/belay/printing.h"
@@ -30,6 +35,43 @@ std::string RecipeList() {
   return text;
 }
 
+// Checks that no output replaces an input or the other output.
+absl::Status CheckFiles(const QuantizeOptions& options, const std::vector<std::string>& archives) {
+  ABSL_RETURN_IF_ERROR(CheckOutputsDifferFromArchives({options.output, options.html}, archives));
+  for (const std::string& output : {options.output, options.html}) {
+    if (IsSameFile(output, options.recipe)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(output, " can't be written: it is the recipe file"));
+    }
+  }
+  if (IsSameFile(options.output, options.html)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the page and the programs would write to the same file, ", options.output));
+  }
+  return absl::OkStatus();
+}
+
+// Writes the page first: if it fails, no programs are written. If writing the programs fails,
+// removes the page, unless it replaced an existing file.
+absl::Status WritePageAndPrograms(const QuantizeOptions& options, const nlohmann::json& report,
+                                  const exir::MethodPrograms& programs,
+                                  const exir::SavedLoweringOptions& saved) {
+  bool added = false;
+  if (!options.html.empty()) {
+    std::error_code error;
+    added = !std::filesystem::exists(options.html, error);
+    const std::string page = QuantizePage(options.output, report);
+    const std::string_view piece = page;
+    ABSL_RETURN_IF_ERROR(WriteFileAtomically(options.html, absl::MakeConstSpan(&piece, 1)));
+  }
+  const absl::Status written = exir::WriteSavedPrograms(programs, options.output, saved);
+  if (!written.ok() && added) {
+    std::error_code error;
+    std::filesystem::remove(options.html, error);
+  }
+  return written;
+}
+
 }  // namespace
 
 int Quantize(const QuantizeOptions& options) {
@@ -40,6 +82,7 @@ int Quantize(const QuantizeOptions& options) {
   lower.backends = options.backends;
   lower.quantize = options.recipe;
   lower.calibration = options.calibration;
+  lower.max_loss = options.max_loss;
   lower.limits = options.limits;
   bool bad_usage = false;
   const auto lowering = PrepareLowering(lower, bad_usage, "quantize");
@@ -47,13 +90,8 @@ int Quantize(const QuantizeOptions& options) {
     return bad_usage ? ReportBadUsage(lowering.status()) : Report(lowering.status());
   }
   const std::vector<std::string>& files = (*lowering)->files;
-  if (const absl::Status status = CheckOutputsDifferFromArchives({options.output}, files);
-      !status.ok()) {
+  if (const absl::Status status = CheckFiles(options, files); !status.ok()) {
     return ReportBadUsage(status);
-  }
-  if (IsSameFile(options.output, options.recipe)) {
-    return ReportBadUsage(absl::InvalidArgumentError(
-        absl::StrCat(options.output, " can't be written: it is the recipe file")));
   }
   const WithinLimits limits(options.limits, files);
   Progress progress;
@@ -64,13 +102,13 @@ int Quantize(const QuantizeOptions& options) {
   absl::StatusOr<exir::MethodPrograms> programs = ImportForLowering(**lowering, ignored);
   if (!programs.ok()) return Report(programs.status());
   const absl::StatusOr<std::optional<QuantizeReport>> report =
-      QuantizeForLowering(lower, **lowering, *programs, ignored);
+      QuantizeForLowering(**lowering, *programs, ignored, /*end=*/1);
   if (!report.ok()) return Report(report.status());
-  const absl::Status written =
-      exir::WriteSavedPrograms(*programs, options.output, (*lowering)->saved);
+  const nlohmann::json json = QuantizeReportJson(**report);
+  const absl::Status written = WritePageAndPrograms(options, json, *programs, (*lowering)->saved);
   if (!written.ok()) return Report(written);
   if (options.json) {
-    std::cout << JsonText(QuantizeReportJson(**report));
+    std::cout << JsonText(json);
   } else {
     PrintQuantizeReport(**report, std::cout);
   }
@@ -111,9 +149,19 @@ Command QuantizeCommand() {
             {.repeatable = true, .one_value = true}},
            {"--calibration",
             &quantize->calibration,
-            "PATH: a .npy file, a folder of input_<i>.npy, or a folder of these: representative "
-            "inputs for int8-static (repeatable)",
+            "[METHOD:]PATH: a .npy file, a folder of input_<i>.npy, or a folder of these: "
+            "representative inputs of all methods, or of one (repeatable)",
             {.repeatable = true, .one_value = true}},
+           {"--max-loss",
+            &quantize->max_loss,
+            "METRIC=VALUE: bound of the loss of each output over the calibration data; operators "
+            "that cost most stay in float32. snr=DB, cosine=VALUE or mse=VALUE",
+            {.not_empty = true}},
+           {"--html",
+            &quantize->html,
+            "also writes this page for a browser: losses by node with their distributions, the "
+            "worst first",
+            {.not_empty = true}},
            {"--json", &quantize->json, "prints the report as JSON"}},
           &quantize->limits, /*lowers=*/true),
       .footer = absl::StrCat(

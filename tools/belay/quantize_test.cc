@@ -203,6 +203,229 @@ TEST_F(StaticQuantizeTest, RequiresCalibrationOnlyForStaticRecipes) {
   EXPECT_THAT(lower.errors, HasSubstr("--calibration needs --quantize"));
 }
 
+TEST_F(StaticQuantizeTest, InputsAndOutputsBecomeInt8) {
+  const Outcome outcome = Capture([&] {
+    return Quantize({.input = kDigits,
+                     .output = Path("q.bir"),
+                     .recipe = Write("r.json", R"({"recipe": "int8-static", "quantize_io": true})"),
+                     .calibration = {kDigitsCase}});
+  });
+  ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("input 0 'x' is int8: scale "), HasSubstr("output 0 ")));
+  ExpectVerifies(1);  // a step
+}
+
+// Each method has its own data; shared weights are stored once.
+TEST_F(StaticQuantizeTest, MethodsHaveTheirOwnData) {
+  const auto quantize = [&](const std::vector<std::string>& calibration) {
+    return Capture([&] {
+      return Quantize({.output = Path("q.bir"),
+                       .recipe = "int8-static",
+                       .methods = {std::string("a=") + kDigits, std::string("b=") + kDigits},
+                       .calibration = calibration,
+                       .json = true});
+    });
+  };
+  const std::string small = WriteCall("small.npy", 1), large = WriteCall("large.npy", 8);
+  const Outcome outcome = quantize({small, "b:" + large});
+  ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+  const json methods = json::parse(outcome.output, nullptr, false)["methods"];
+  ASSERT_EQ(methods.size(), 2);
+  EXPECT_EQ(methods[0]["activations"][0]["value"], "x");
+  EXPECT_EQ(methods[0]["activations"][0]["high"], 1);
+  EXPECT_EQ(methods[1]["activations"][0]["high"], 8);
+  for (const json& node : methods[1]["quantized"]) {
+    EXPECT_EQ(node["scheme"], "static int8 x int8 per row");
+  }
+  const Outcome lowered =
+      Capture([&] { return Lower({.input = Path("q.bir"), .output = Path("q.belay")}); });
+  ASSERT_EQ(lowered.status, kDone) << lowered.errors;
+  for (const char* method : {"a", "b"}) {
+    const Outcome verified = Capture([&] {
+      return Verify(
+          {.archive = Path("q.bir"), .program = Path("q.belay"), .method = method, .atol = 0.5});
+    });
+    EXPECT_EQ(verified.status, kDone) << verified.output << verified.errors;
+  }
+}
+
+TEST_F(StaticQuantizeTest, EachMethodNeedsData) {
+  const std::string call = WriteCall("call.npy", 1);
+  const Outcome outcome = Capture([&] {
+    return Quantize({.output = Path("q.bir"),
+                     .recipe = "int8-static",
+                     .methods = {std::string("a=") + kDigits, std::string("b=") + kDigits},
+                     .calibration = {"a:" + call}});
+  });
+  EXPECT_EQ(outcome.status, kBadInput) << outcome.errors;
+  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("method 'b'"), HasSubstr("needs calibration data")));
+  EXPECT_FALSE(std::filesystem::exists(Path("q.bir")));
+}
+
+TEST_F(StaticQuantizeTest, RejectsDataOfUnknownMethods) {
+  const Outcome outcome = RunStatic({"decode:" + WriteCall("call.npy", 1)});
+  EXPECT_EQ(outcome.status, kBadUsage);
+  EXPECT_THAT(outcome.errors,
+              HasSubstr("--calibration: unknown method 'decode'; the methods are: forward"));
+}
+
+TEST_F(StaticQuantizeTest, PathsMayHaveColons) {
+  EXPECT_EQ(RunStatic({WriteCall("a:b.npy", 1)}).status, kDone);
+}
+
+// --- The page ---
+
+TEST_F(StaticQuantizeTest, PageHasTheReportWithDistributions) {
+  const Outcome outcome = Capture([&] {
+    return Quantize({.input = kDigits,
+                     .output = Path("q.bir"),
+                     .recipe = "int8-static",
+                     .html = Path("q.html"),
+                     .calibration = {kDigitsCase},
+                     .json = true});
+  });
+  ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+  const std::string page = Read(Path("q.html"));
+  constexpr char kBegin[] = "<script type=\"application/json\" id=\"data\">";
+  const size_t begin = page.find(kBegin);
+  ASSERT_NE(begin, std::string::npos);
+  const std::string rest = page.substr(begin + sizeof(kBegin) - 1);
+  const json data = json::parse(rest.substr(0, rest.find("</script>")), nullptr, false);
+  EXPECT_EQ(data["title"], "q.bir");
+  EXPECT_EQ(data["subtitle"], "recipe int8-static");
+  EXPECT_EQ(data["report"], json::parse(outcome.output, nullptr, false));
+  const json& method = data["report"]["methods"][0];
+  for (const json& node : method["quantized"]) {
+    size_t before = 0, after = 0;
+    for (const json& count : node["distribution"]["before"]) before += count.get<size_t>();
+    for (const json& count : node["distribution"]["after"]) after += count.get<size_t>();
+    EXPECT_EQ(before, node["elements"]);
+    EXPECT_EQ(after, node["elements"]);
+  }
+  for (const json& activation : method["activations"]) {
+    EXPECT_LE(activation["distribution"]["low"], activation["low"]);
+    EXPECT_EQ(activation["distribution"]["before"].size(), 64);
+  }
+  for (const char* external : {"https:", "src=", "@import", "url("}) {
+    EXPECT_THAT(page, Not(HasSubstr(external)));
+  }
+}
+
+TEST_F(StaticQuantizeTest, PageEscapesNames) {
+  const std::string recipe = Write("<b>&.json", R"({"recipe": "weights-int8"})");
+  const Outcome outcome = Capture([&] {
+    return Quantize(
+        {.input = kMlp, .output = Path("q.bir"), .recipe = recipe, .html = Path("q.html")});
+  });
+  ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+  const std::string page = Read(Path("q.html"));
+  EXPECT_THAT(page, HasSubstr("\\u003cb\\u003e\\u0026.json"));
+  EXPECT_THAT(page, Not(HasSubstr("<b>&")));
+}
+
+TEST_F(StaticQuantizeTest, PageDoesNotReplaceOtherFiles) {
+  const std::string recipe = Write("r.json", R"({"recipe": "weights-int8"})");
+  const auto expect = [&](const std::string& html, const std::string& message) {
+    const Outcome outcome = Capture([&] {
+      return Quantize({.input = kMlp, .output = Path("q.bir"), .recipe = recipe, .html = html});
+    });
+    EXPECT_EQ(outcome.status, kBadUsage);
+    EXPECT_THAT(outcome.errors, HasSubstr(message));
+    EXPECT_THAT(Files(), ElementsAre("r.json"));
+  };
+  expect(recipe, "it is the recipe file");
+  expect(Path("q.bir"), "would write to the same file");
+}
+
+TEST_F(StaticQuantizeTest, RemovesThePageIfTheProgramsCannotBeWritten) {
+  const Outcome outcome = Capture([&] {
+    return Quantize({.input = kMlp,
+                     .output = Path("no/such/folder/q.bir"),
+                     .recipe = "weights-int8",
+                     .html = Path("q.html")});
+  });
+  EXPECT_NE(outcome.status, kDone);
+  EXPECT_THAT(Files(), ElementsAre());
+}
+
+// --- Bounds of the loss ---
+
+TEST_F(StaticQuantizeTest, KeepsOperatorsInFloat32UntilTheBoundHolds) {
+  const auto run = [&](const std::string& max_loss) {
+    const Outcome outcome = Capture([&] {
+      return Quantize({.input = kDigits,
+                       .output = Path("q.bir"),
+                       .recipe = "int8-static",
+                       .calibration = {kDigitsCase},
+                       .max_loss = max_loss,
+                       .json = true});
+    });
+    EXPECT_EQ(outcome.status, kDone) << outcome.errors;
+    return json::parse(outcome.output, nullptr, false)["methods"][0];
+  };
+  const json all = run("snr=1");
+  EXPECT_EQ(all["measured"]["loss"], all["measured"]["all_quantized"]);
+  EXPECT_TRUE(all["unquantized"].empty());
+  const double bound = all["measured"]["loss"].get<double>() + 1;
+  const json mixed = run("snr=" + std::to_string(bound));
+  EXPECT_FALSE(mixed["unquantized"].empty());
+  EXPECT_THAT(mixed["unquantized"][0]["reason"].get<std::string>(),
+              HasSubstr("kept in float32 for snr >= "));
+  EXPECT_EQ(mixed["measured"]["all_quantized"], all["measured"]["all_quantized"]);
+  EXPECT_FALSE(mixed["measured"]["alone"].empty());
+  const json loss = mixed["measured"]["loss"];
+  EXPECT_TRUE(loss.is_null() || loss.get<double>() >= bound) << loss;
+  ExpectVerifies(0.5);
+}
+
+TEST_F(StaticQuantizeTest, BoundsTheLossOfWeightOnlyRecipes) {
+  const Outcome outcome = Capture([&] {
+    return Quantize({.input = kDigits,
+                     .output = Path("q.bir"),
+                     .recipe = "weights-int8",
+                     .calibration = {kDigitsCase},
+                     .max_loss = "cosine=0.9"});
+  });
+  ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+  EXPECT_THAT(outcome.output, HasSubstr("over the calibration data: cosine "));
+}
+
+TEST_F(StaticQuantizeTest, RejectsInvalidBounds) {
+  const auto expect = [&](const LowerOptions& options, const std::string& message) {
+    const Outcome outcome = Capture([&] { return Lower(options); });
+    EXPECT_EQ(outcome.status, kBadUsage);
+    EXPECT_THAT(outcome.errors, HasSubstr(message));
+  };
+  LowerOptions options = {.input = kDigits, .output = Path("x.belay")};
+  options.max_loss = "snr=20";
+  expect(options, "--max-loss needs --quantize");
+  options.quantize = "weights-int8";
+  expect(options, "--max-loss needs --calibration");
+  options.calibration = {kDigitsCase};
+  options.max_loss = "psnr=20";
+  expect(options, "--max-loss: expected snr=VALUE, cosine=VALUE or mse=VALUE, got 'psnr=20'");
+}
+
+// --- Error feedback ---
+
+TEST_F(StaticQuantizeTest, ErrorFeedbackNeedsCalibration) {
+  const std::string recipe =
+      Write("r.json", R"({"recipe": "weights-int8", "error_feedback": true})");
+  const Outcome without = Run(recipe, kDigits);
+  EXPECT_EQ(without.status, kBadUsage);
+  EXPECT_THAT(without.errors, HasSubstr("needs --calibration"));
+  const Outcome outcome = Capture([&] {
+    return Quantize({.input = kDigits,
+                     .output = Path("q.bir"),
+                     .recipe = recipe,
+                     .calibration = {kDigitsCase}});
+  });
+  ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+  EXPECT_THAT(outcome.output, HasSubstr("int8 per row, error feedback"));
+  ExpectVerifies();
+}
+
 TEST_F(StaticQuantizeTest, BackendsWithoutPatternsAreUnsupported) {
   const Outcome outcome = Capture([&] {
     return Quantize({.input = kDigits,

@@ -5,22 +5,22 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string_view>
 #include <utility>
 
-#include "absl/container/btree_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "exir/quantize/recipe_file.h"
-#include "exir/quantize/stored_weights.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/standard_kernels.h"
-#include "tools/belay/calibration_files.h"
 #include "tools/belay/printing.h"
+#include "tools/graph/report_page.h"
 
 namespace belay::tools {
 namespace {
@@ -54,7 +54,13 @@ void PrintUnquantized(const std::vector<exir::UnquantizedNode>& nodes, std::ostr
   constexpr size_t kShown = 3;
   std::map<std::string, std::vector<const exir::UnquantizedNode*>> by_reason;
   for (const exir::UnquantizedNode& node : nodes) by_reason[node.reason].push_back(&node);
+  constexpr size_t kReasons = 12;
+  size_t reasons = 0;
   for (const auto& [reason, list] : by_reason) {
+    if (++reasons > kReasons) {
+      out << "  and " << by_reason.size() - kReasons << " more reasons: see --json\n";
+      break;
+    }
     out << "  not quantized, " << list.size() << (list.size() == 1 ? " node: " : " nodes: ")
         << OneLine(reason) << " (";
     for (size_t i = 0; i < std::min(kShown, list.size()); ++i) {
@@ -64,15 +70,41 @@ void PrintUnquantized(const std::vector<exir::UnquantizedNode>& nodes, std::ostr
   }
 }
 
+// Infinite values become null.
+json NumberJson(const std::optional<double>& value) {
+  return value.has_value() && std::isfinite(*value) ? json(*value) : json();
+}
+
+json DistributionJson(const exir::Distribution& distribution) {
+  if (distribution.empty()) return json();
+  return {{"low", distribution.low},
+          {"high", distribution.high},
+          {"before", distribution.before},
+          {"after", distribution.after}};
+}
+
+json MeasuredJson(const std::optional<exir::LossMeasurement>& measured) {
+  if (!measured.has_value()) return json();
+  json alone = json::object();
+  for (const auto& [node, loss] : measured->alone) alone[node] = NumberJson(loss);
+  return {{"metric", exir::LossMetricName(measured->metric)},
+          {"all_quantized", NumberJson(measured->all_quantized)},
+          {"loss", NumberJson(measured->loss)},
+          {"alone", std::move(alone)}};
+}
+
 }  // namespace
 
 absl::StatusOr<exir::Recipe> ChooseRecipe(const std::string& name_or_file,
                                           const std::vector<std::string>& calibration,
-                                          bool& bad_usage) {
+                                          bool measures_loss, bool& bad_usage) {
   bad_usage = !name_or_file.ends_with(".json");
   ABSL_ASSIGN_OR_RETURN(exir::Recipe recipe, exir::FindRecipe(name_or_file));
   bad_usage = true;
-  if (recipe.needs_calibration() == !calibration.empty()) return recipe;
+  if (measures_loss && calibration.empty()) {
+    return absl::InvalidArgumentError("--max-loss needs --calibration");
+  }
+  if (measures_loss || recipe.needs_calibration() == !calibration.empty()) return recipe;
   return absl::InvalidArgumentError(absl::StrCat("recipe '", OneLine(recipe.name), "' ",
                                                  calibration.empty() ? "needs" : "does not use",
                                                  " --calibration"));
@@ -81,50 +113,48 @@ absl::StatusOr<exir::Recipe> ChooseRecipe(const std::string& name_or_file,
 absl::StatusOr<QuantizeReport> QuantizeMethods(exir::MethodPrograms& methods,
                                                const QuantizeSetup& setup) {
   const auto start = std::chrono::steady_clock::now();
-  const bool calibrates = setup.recipe.needs_calibration();
-  if (calibrates && methods.size() > 1) {
-    return absl::UnimplementedError(absl::StrCat(
-        "quantize: static quantization of several methods; the file has ", methods.size()));
-  }
   KernelRegistry kernels;
-  if (calibrates) ABSL_RETURN_IF_ERROR(AddStandardKernels(kernels));
-  exir::EncodedWeights encoded;
-  exir::QuantizeOptions options;
-  options.encoded = &encoded;
-  options.kernels = &kernels;
+  ABSL_RETURN_IF_ERROR(AddStandardKernels(kernels));
+  std::vector<std::unique_ptr<CalibrationFiles>> calibration;
+  std::vector<exir::ProgramToQuantize> programs;
   for (const auto& [name, program] : methods) {
-    const absl::btree_set<std::string_view> mutated = exir::MutatedState(program.signature);
-    options.changing.insert(mutated.begin(), mutated.end());
-  }
-  QuantizeReport report;
-  report.recipe = setup.recipe.name;
-  std::vector<exir::ExportedProgram> programs;
-  for (const auto& [name, program] : methods) {
-    const auto quantize = [&]() -> absl::StatusOr<exir::QuantizeResult> {
-      std::unique_ptr<CalibrationFiles> calibration;
-      if (calibrates) {
+    const auto prepare = [&]() -> absl::Status {
+      exir::ProgramToQuantize& method = programs.emplace_back();
+      method.program = &program;
+      method.method = name;
+      if (setup.recipe.is_static()) {
         for (const exir::Partitioner* partitioner : setup.partitioners->Of(name)) {
-          options.patterns = partitioner->StaticQuantization();
-          if (!options.patterns.patterns.empty()) break;
+          method.patterns = partitioner->StaticQuantization();
+          if (!method.patterns.patterns.empty()) break;
         }
-        if (options.patterns.patterns.empty()) {
+        if (method.patterns.patterns.empty()) {
           return absl::UnimplementedError("no backend has patterns for static quantization");
         }
-        ABSL_ASSIGN_OR_RETURN(
-            calibration, CalibrationFiles::Open(setup.calibration, setup.max_sizes, name, program));
-        options.calibration = calibration.get();
       }
-      return exir::QuantizeProgram(program, setup.recipe, options);
+      const std::vector<std::string>& paths = setup.calibration.Of(name);
+      if (paths.empty()) return absl::OkStatus();
+      ABSL_ASSIGN_OR_RETURN(calibration.emplace_back(),
+                            CalibrationFiles::Open(paths, setup.max_sizes, name, program));
+      method.calibration = calibration.back().get();
+      return absl::OkStatus();
     };
-    absl::StatusOr<exir::QuantizeResult> result = quantize();
-    if (!result.ok()) {
-      return Annotate(result.status(), absl::StrCat("quantize: method '", name, "'"));
+    if (const absl::Status status = prepare(); !status.ok()) {
+      return Annotate(status, absl::StrCat("quantize: method '", name, "'"));
     }
-    programs.push_back(std::move(result->program));
-    report.methods.push_back({name, std::move(result->quantized), std::move(result->unquantized),
-                              std::move(result->activations), std::move(result->notes)});
   }
-  for (size_t i = 0; i < methods.size(); ++i) methods[i].second = std::move(programs[i]);
+  absl::StatusOr<std::vector<exir::QuantizeResult>> results = exir::QuantizePrograms(
+      programs, setup.recipe,
+      {.kernels = &kernels, .max_loss = setup.max_loss, .progress = setup.progress});
+  if (!results.ok()) return Annotate(results.status(), "quantize");
+  QuantizeReport report;
+  report.recipe = setup.recipe.name;
+  for (size_t i = 0; i < methods.size(); ++i) {
+    exir::QuantizeResult& result = (*results)[i];
+    methods[i].second = std::move(result.program);
+    report.methods.push_back({methods[i].first, std::move(result.quantized),
+                              std::move(result.unquantized), std::move(result.activations),
+                              std::move(result.notes), std::move(result.measured)});
+  }
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;
 }
@@ -134,7 +164,6 @@ json QuantizeReportJson(const QuantizeReport& report) {
   for (const auto& method : report.methods) {
     json quantized = json::array(), unquantized = json::array();
     for (const exir::QuantizedNode& node : method.quantized) {
-      const double snr = node.loss.SnrDb();
       quantized.push_back({{"node", node.node},
                            {"op", node.op},
                            {"module", node.module},
@@ -142,12 +171,15 @@ json QuantizeReportJson(const QuantizeReport& report) {
                            {"weight", node.weight},
                            {"scheme", node.scheme},
                            {"shares_with", node.shares_with},
-                           {"snr_db", std::isfinite(snr) ? json(snr) : json()},
+                           {"snr_db", NumberJson(node.loss.SnrDb())},
                            {"max_error", node.loss.max_error},
                            {"clamped", node.loss.clamped},
                            {"elements", node.loss.elements},
                            {"bytes_before", node.bytes_before},
-                           {"bytes_after", node.bytes_after}});
+                           {"bytes_after", node.bytes_after},
+                           {"corrects_bias", node.corrects_bias},
+                           {"error_feedback", node.error_feedback},
+                           {"distribution", DistributionJson(node.distribution)}});
     }
     for (const exir::UnquantizedNode& node : method.unquantized) {
       unquantized.push_back({{"node", node.node},
@@ -162,15 +194,24 @@ json QuantizeReportJson(const QuantizeReport& report) {
                              {"low", tensor.low},
                              {"high", tensor.high},
                              {"scale", tensor.parameters.scale},
-                             {"zero_point", tensor.parameters.zero_point}});
+                             {"zero_point", tensor.parameters.zero_point},
+                             {"distribution", DistributionJson(tensor.distribution)}});
     }
     out["methods"].push_back({{"method", method.method},
                               {"quantized", std::move(quantized)},
                               {"unquantized", std::move(unquantized)},
                               {"activations", std::move(activations)},
-                              {"notes", method.notes}});
+                              {"notes", method.notes},
+                              {"measured", MeasuredJson(method.measured)}});
   }
   return out;
+}
+
+std::string QuantizePage(const std::string& output, const json& report) {
+  return QuantizationPage(
+      {{"title", std::filesystem::path(output).filename().string()},
+       {"subtitle", absl::StrCat("recipe ", report["recipe"].get<std::string>())},
+       {"report", report}});
 }
 
 void PrintQuantizeReport(const QuantizeReport& report, std::ostream& out) {
@@ -190,6 +231,11 @@ void PrintQuantizeReport(const QuantizeReport& report, std::ostream& out) {
       out << "; " << method.activations.size() << " activations";
     }
     out << "\n";
+    if (method.measured.has_value() && method.measured->loss.has_value()) {
+      out << "  over the calibration data: " << exir::LossMetricName(method.measured->metric)
+          << absl::StrFormat(" %.6g, with all operators quantized %.6g\n", *method.measured->loss,
+                             *method.measured->all_quantized);
+    }
     PrintWorst(method.quantized, out);
     PrintUnquantized(method.unquantized, out);
     for (const std::string& note : method.notes) out << "  " << OneLine(note) << "\n";

@@ -2,6 +2,8 @@
 #ifndef BELAY_TOOLS_BELAY_QUANTIZED_METHODS_H_
 #define BELAY_TOOLS_BELAY_QUANTIZED_METHODS_H_
 
+#include <functional>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -9,9 +11,12 @@
 #include "absl/status/statusor.h"
 #include "exir/backend/to_backend.h"
 #include "exir/pipeline.h"
+#include "exir/quantize/output_loss.h"
 #include "exir/quantize/quantize_program.h"
+#include "exir/quantize/quantized_program.h"
 #include "exir/quantize/recipe.h"
 #include "nlohmann/json.hpp"
+#include "tools/belay/calibration_files.h"
 #include "tools/belay/max_sizes.h"
 
 namespace belay::tools {
@@ -23,6 +28,7 @@ struct QuantizeReport {
     std::vector<exir::UnquantizedNode> unquantized;
     std::vector<exir::QuantizedTensor> activations;
     std::vector<std::string> notes;
+    std::optional<exir::LossMeasurement> measured;
   };
   std::string recipe;
   double seconds = 0;
@@ -31,30 +37,35 @@ struct QuantizeReport {
 
 struct QuantizeSetup {
   exir::Recipe recipe;
-  std::vector<std::string> calibration;  // paths (CalibrationFiles)
+  CalibrationPaths calibration;
+  std::optional<exir::MaxLoss> max_loss;
   MaxSizes max_sizes;
   // The first one of a method that has patterns decides what is quantized statically.
   const exir::PerMethod<const exir::Partitioner*>* partitioners = nullptr;
+  std::function<void(double)> progress = nullptr;  // exir::QuantizeOptions::progress
 };
 
-// Finds a recipe (exir::FindRecipe). `calibration` is required if the recipe needs it, and must be
-// empty otherwise. On error, sets `bad_usage` to false if a recipe file is invalid, else to true.
+// Finds a recipe (exir::FindRecipe). `calibration` is required if the recipe needs it or if the loss
+// is measured, and must be empty otherwise. On error, sets `bad_usage` to false if a recipe file is invalid, else to true.
 absl::StatusOr<exir::Recipe> ChooseRecipe(const std::string& name_or_file,
                                           const std::vector<std::string>& calibration,
-                                          bool& bad_usage);
+                                          bool measures_loss, bool& bad_usage);
 
 // Replaces the edge programs by quantized ones (exir/quantize/quantize_program.h). Methods that
 // share a weight share the quantized one. On error the programs are unchanged. Errors of
-// QuantizeProgram and CalibrationFiles, annotated with the method, and
-//   kUnimplemented  static quantization of several methods, or for backends without patterns
+// QuantizePrograms and CalibrationFiles, annotated with the method, and
+//   kUnimplemented  static quantization for backends without patterns
 absl::StatusOr<QuantizeReport> QuantizeMethods(exir::MethodPrograms& methods,
                                                const QuantizeSetup& setup);
 
-// Returns the report of --json. An SNR without noise is null.
+// Returns the report of --json. Infinite losses, as an SNR without noise, are null.
 nlohmann::json QuantizeReportJson(const QuantizeReport& report);
 
+// Returns the page of --html: `report` is the result of QuantizeReportJson for the file `output`.
+std::string QuantizePage(const std::string& output, const nlohmann::json& report);
+
 // Prints per method: the number of operators and bytes, the operators with the lowest SNR, and why
-// operators stay in float32.
+// operators stay in float32. With a bound of the loss, also the measured loss.
 void PrintQuantizeReport(const QuantizeReport& report, std::ostream& out);
 
 }  // namespace belay::tools

@@ -9,9 +9,9 @@
 
 namespace belay::tools {
 
-// The page without data (:page_bytes).
-extern const unsigned char kReportPage[];
-extern const size_t kReportPageSize;
+// The pages without data (:page_bytes).
+extern const unsigned char kReportPage[], kQuantizationPage[];
+extern const size_t kReportPageSize, kQuantizationPageSize;
 
 namespace {
 
@@ -35,6 +35,18 @@ json NodeJson(const DrawnNode& node) {
     out["attributes"].push_back(json::array({name, text}));
   }
   return out;
+}
+
+std::string WithData(std::string_view page, const json& data) {
+  constexpr std::string_view kPlace = "@DATA@";
+  const size_t place = page.find(kPlace);
+  // In JSON, these characters only occur in strings.
+  const std::string text =
+      absl::StrReplaceAll(data.dump(-1, ' ', /*ensure_ascii=*/true, json::error_handler_t::replace),
+                          {{"<", "\\u003c"}, {">", "\\u003e"}, {"&", "\\u0026"}});
+  std::string whole(page);
+  whole.replace(place, kPlace.size(), text);
+  return whole;
 }
 
 }  // namespace
@@ -73,16 +85,11 @@ json DrawnProgramJson(const DrawnProgram& program) {
 }
 
 std::string ReportPage(const json& data) {
-  constexpr std::string_view kPlace = "@DATA@";
-  const std::string_view page(reinterpret_cast<const char*>(kReportPage), kReportPageSize);
-  const size_t place = page.find(kPlace);
-  // In JSON, these characters only occur in strings.
-  const std::string text =
-      absl::StrReplaceAll(data.dump(-1, ' ', /*ensure_ascii=*/true, json::error_handler_t::replace),
-                          {{"<", "\\u003c"}, {">", "\\u003e"}, {"&", "\\u0026"}});
-  std::string whole(page);
-  whole.replace(place, kPlace.size(), text);
-  return whole;
+  return WithData({reinterpret_cast<const char*>(kReportPage), kReportPageSize}, data);
+}
+
+std::string QuantizationPage(const json& data) {
+  return WithData({reinterpret_cast<const char*>(kQuantizationPage), kQuantizationPageSize}, data);
 }
 
 }  // namespace belay::tools

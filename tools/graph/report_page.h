@@ -1,4 +1,5 @@
-// The page of `belay lower --html` and `belay profile --html`: one self-contained file.
+// The pages of `belay lower --html`, `belay profile --html` and `belay quantize --html`: one
+// self-contained file each.
 #ifndef BELAY_TOOLS_GRAPH_REPORT_PAGE_H_
 #define BELAY_TOOLS_GRAPH_REPORT_PAGE_H_
 
@@ -22,6 +23,11 @@ nlohmann::json DrawnProgramJson(const DrawnProgram& program);
 // Strings cannot break out of the data: all non-ASCII characters and all HTML markup characters are
 // escaped. Bytes that are not UTF-8 become U+FFFD.
 std::string ReportPage(const nlohmann::json& data);
+
+// Returns page/quantization.html with its style, its script and `data`, escaped likewise:
+//   "title", "subtitle"  strings
+//   "report"             of `quantize --json`
+std::string QuantizationPage(const nlohmann::json& data);
 
 }  // namespace belay::tools
 

@@ -174,6 +174,24 @@ static void LowersWithARecipe(void) {
   belay_lowered_free(lowered);
 }
 
+static void QuantizesWithCalibrationData(void) {
+  const belay_archive archive = {.struct_size = sizeof archive, .path = ZOO "digits_cnn/model.pt2"};
+  const char* const calibration[] = {"forward:" ZOO "digits_cnn/case_0"};
+  belay_lower_options options = {.struct_size = sizeof options,
+                                 .quantize = "int8-static",
+                                 .calibration = calibration,
+                                 .num_calibration = 1,
+                                 .max_loss = "snr=10"};
+  belay_lowered* lowered = Lower(&archive, 1, &options);
+  EXPECT(strstr(belay_lowered_report_json(lowered), "\"all_quantized\"") != NULL);
+  belay_lowered_free(lowered);
+  lowered = NULL;
+  belay_error* error = NULL;
+  options.max_loss = "psnr=10";
+  EXPECT_ERROR(belay_lower(&archive, 1, &options, &lowered, &error), BELAY_INVALID_ARGUMENT,
+               "psnr=10");
+}
+
 static void VerifyComparesArchiveAndProgram(void) {
   size_t size = 0;
   void* bytes = ReadFile(ZOO "mlp/model.pt2", &size);
@@ -267,6 +285,7 @@ int main(void) {
   RefusalsListNodes();
   ErrorsOfLowering();
   LowersWithARecipe();
+  QuantizesWithCalibrationData();
   VerifyComparesArchiveAndProgram();
   InspectDescribesArchivesAndPrograms();
   belay_program* program = Open();

@@ -101,6 +101,9 @@ absl::StatusOr<tools::LowerOptions> OptionsOf(const belay_archive* archives, siz
   }
   if (known.format != nullptr) options.format = known.format;
   if (known.quantize != nullptr) options.quantize = known.quantize;
+  ABSL_ASSIGN_OR_RETURN(options.calibration,
+                        Strings(known.calibration, known.num_calibration, "calibration"));
+  if (known.max_loss != nullptr) options.max_loss = known.max_loss;
   if (known.tokenizer != nullptr) options.tokenizer = known.tokenizer;
   ABSL_ASSIGN_OR_RETURN(options.chat_template,
                         Strings(known.chat_templates, known.num_chat_templates, "chat_templates"));
@@ -150,7 +153,7 @@ absl::StatusOr<std::unique_ptr<belay_lowered>> LowerWith(const tools::LowerOptio
   exir::PipelineReport report;
   ABSL_ASSIGN_OR_RETURN(exir::MethodPrograms programs, ImportForLowering(*lowering, report));
   ABSL_ASSIGN_OR_RETURN(const std::optional<tools::QuantizeReport> quantized,
-                        QuantizeForLowering(options, *lowering, programs, report));
+                        QuantizeForLowering(*lowering, programs, report));
   ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image,
                         exir::LowerPrograms(std::move(programs), pipeline, &report));
   ABSL_ASSIGN_OR_RETURN(const exir::SerializedProgram serialized,

@@ -175,6 +175,9 @@ class LowerOptions(_Sized):
         ("tokenizer", c_char_p),
         ("chat_templates", POINTER(c_char_p)),
         ("num_chat_templates", c_size_t),
+        ("calibration", POINTER(c_char_p)),
+        ("num_calibration", c_size_t),
+        ("max_loss", c_char_p),
     ]
 
 

@@ -95,6 +95,8 @@ def lower(
     *,
     backends: Union[str, Sequence[str], None] = None,
     quantize: Optional[str] = None,
+    calibration: Union[str, Sequence[str]] = (),
+    max_loss: Optional[str] = None,
     compile_specs: Sequence[str] = (),
     max_size: Union[int, Mapping[str, int], None] = None,
     constant_methods: Optional[Mapping[str, Any]] = None,
@@ -118,7 +120,11 @@ def lower(
         programs (.bir); or a dict from method names to these.
       backends: names in order of priority, such as "cpu" or ["xnnpack", "cpu"], or "none". "METHOD:NAMES" is for one
         method. None: "cpu".
-      quantize: name of a quantization recipe without calibration data, or a file of one that ends in .json.
+      quantize: name of a quantization recipe, or a file of one that ends in .json.
+      calibration: paths of calibration data for `quantize`: .npy files, or folders of them; "METHOD:PATH" is for one
+        method.
+      max_loss: bound of the loss over the calibration data: "snr=DB", "cosine=VALUE" or "mse=VALUE". The operators
+        that cost most stay in float32.
       compile_specs: options of backends, each "BACKEND:KEY=VALUE".
       max_size: upper bound of the sizes to which the model gives none; a dict from symbols to bounds for single ones.
       constant_methods: methods without arguments that return these numbers, bools or strings, or lists of them.
@@ -169,7 +175,10 @@ def lower(
         limit_work=limit_work,
         timeout_ns=nanoseconds(timeout),
         tokenizer=None if tokenizer is None else os.fsencode(tokenizer),
+        max_loss=None if max_loss is None else max_loss.encode(),
     )
+    paths = [calibration] if isinstance(calibration, (str, os.PathLike)) else calibration
+    options.calibration, options.num_calibration = strings(os.fspath(path) for path in paths)
     chat_templates = [chat_template] if isinstance(chat_template, (str, os.PathLike)) else chat_template
     options.chat_templates, options.num_chat_templates = strings(os.fspath(path) for path in chat_templates)
     options.backends, options.num_backends = strings(backends or [])

@@ -43,6 +43,13 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(program.report.json["quantization"]["recipe"], "weights-int8")
         self.assertIn("quantized", str(program.report))
 
+    def test_quantizes_with_calibration_data(self):
+        data = os.path.join(os.path.dirname(archive("digits_cnn")), "case_0")
+        program = belay.lower(archive("digits_cnn"), quantize="int8-static", calibration=data, max_loss="snr=10")
+        measured = program.report.json["quantization"]["methods"][0]["measured"]
+        self.assertGreaterEqual(measured["loss"], 10)
+        self.assert_error("INVALID_ARGUMENT", "psnr", belay.lower, archive("mlp"), quantize="8da4w", max_loss="psnr=1")
+
     def test_options_reach_the_compiler(self):
         program = belay.lower(archive("mlp"), backends=["xnnpack", "cpu"], constant_methods={"size": [3, True, "x"]})
         self.assertIn("size", program.methods)

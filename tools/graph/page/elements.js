@@ -91,6 +91,20 @@ function table(columns, rows) {
                      'tr', {}, ...cells('td', (column) => column.text(row))))));
 }
 
+function card(value, what) {
+  return element('div', {class: 'card'}, element('b', {}, value), element('span', {}, what));
+}
+
+// Groups rows by `key`, the most frequent first.
+function groupBy(rows, key) {
+  const groups = new Map();
+  for (const row of rows) {
+    if (!groups.has(key(row))) groups.set(key(row), []);
+    groups.get(key(row)).push(row);
+  }
+  return [...groups].sort((a, b) => b[1].length - a[1].length);
+}
+
 function meter(share) {
   return element('div', {class: 'meter'},
                  element('div', {style: {width: `${Math.min(100, 100 * share)}%`}}));

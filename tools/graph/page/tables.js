@@ -1,20 +1,6 @@
 // Pages with tables: overview, constants, lowering, times.
 'use strict';
 
-function card(value, what) {
-  return element('div', {class: 'card'}, element('b', {}, value), element('span', {}, what));
-}
-
-// Groups rows by `key`, the most frequent first.
-function groupBy(rows, key) {
-  const groups = new Map();
-  for (const row of rows) {
-    if (!groups.has(key(row))) groups.set(key(row), []);
-    groups.get(key(row)).push(row);
-  }
-  return [...groups].sort((a, b) => b[1].length - a[1].length);
-}
-
 function unique(texts) {
   return [...new Set(texts)].filter((text) => text);
 }

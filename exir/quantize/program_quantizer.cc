@@ -1,0 +1,379 @@
+#include "exir/quantize/program_quantizer.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "absl/types/span.h"
+#include "exir/builder/op_builder.h"
+#include "exir/ir/graph_editor.h"
+#include "exir/passes/constant_input.h"
+#include "exir/passes/merge_batch_norm.h"
+#include "runtime/core/annotate.h"
+#include "runtime/core/budget.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+
+namespace belay::exir {
+namespace {
+
+template <class Report>
+Report Describe(const Node& node) {
+  Report report;
+  report.node = node.name;
+  report.op = node.target->aten()->name();
+  if (node.provenance.module != nullptr) report.module = *node.provenance.module;
+  report.source = node.provenance.ToString();
+  return report;
+}
+
+constexpr QuantizedRange kActivationRange = {-128, 127};
+constexpr std::string_view kMm = "aten.mm.default", kAddmm = "aten.addmm.default";
+
+// Edits a copy of the program.
+class Quantization {
+ public:
+  Quantization(QuantizeResult& result, const QuantizationPatterns& patterns,
+               const absl::btree_set<std::string>& changing, EncodedWeights& encoded)
+      : result_(result),
+        program_(result.program),
+        patterns_(patterns),
+        editor_(program_.top()),
+        graph_(editor_.graph()),
+        builder_(program_, editor_),
+        constants_(program_, editor_, changing),
+        encoded_(encoded),
+        weights_(builder_, constants_, encoded) {}
+
+  void Keep(NodeId id, std::string reason) {
+    auto kept = Describe<UnquantizedNode>(graph_.node(id));
+    kept.reason = std::move(reason);
+    result_.unquantized.push_back(std::move(kept));
+  }
+
+  // Inserts the nodes that quantize an activation.
+  absl::Status QuantizeActivation(const QuantizedActivation& activation,
+                                  const ActivationStatistics::Range& range) {
+    const AffineParameters parameters =
+        ChooseAffine(range.low, range.high, false, kActivationRange);
+    result_.activations.push_back({graph_.value(activation.value).name, range.low, range.high,
+                                   parameters, range.distribution});
+    OpBuilder& b = builder_;
+    const auto call = [&](std::string_view op, const Argument& input) {
+      return b.Call(op,
+                    {input, static_cast<double>(parameters.scale), int64_t{parameters.zero_point},
+                     int64_t{kActivationRange.low}, int64_t{kActivationRange.high}, DType::kInt8});
+    };
+    const NodeId producer = graph_.value(activation.value).producer;
+    const NodeId next = producer.valid() ? graph_.next(producer) : graph_.first();
+    next.valid() ? b.MoveTo(next) : b.MoveToEnd();
+    const Argument bytes =
+        call("quantized_decomposed.quantize_per_tensor.default", activation.value);
+    for (NodeId user : activation.users) {
+      b.MoveTo(user);
+      const Argument reals = call("quantized_decomposed.dequantize_per_tensor.default", bytes);
+      ABSL_RETURN_IF_ERROR(b.status());
+      editor_.ReplaceUsesIn(user, activation.value, reals);
+    }
+    if (activation.output) {
+      b.MoveToEnd();
+      const Argument reals = call("quantized_decomposed.dequantize_per_tensor.default", bytes);
+      ABSL_RETURN_IF_ERROR(b.status());
+      std::vector<Argument> outputs(graph_.outputs().begin(), graph_.outputs().end());
+      for (Argument& output : outputs) {
+        if (output == Argument(activation.value)) output = reals;
+      }
+      editor_.SetOutputs(std::move(outputs));
+    }
+    return b.status();
+  }
+
+  // `means` are ActivationStatistics::MeansOf of a static anchor whose bias is corrected; empty for
+  // others.
+  absl::Status QuantizeAnchor(const Anchor& anchor, absl::Span<const double> means) {
+    const WeightUse& use = anchor.use;
+    ABSL_ASSIGN_OR_RETURN(const StoredWeights::Stored* stored, weights_.Add(use, anchor.scheme));
+    auto report = Describe<QuantizedNode>(graph_.node(use.node));
+    report.weight = anchor.weight_name;
+    report.scheme = anchor.scheme.ToString();
+    report.loss = stored->loss;
+    report.error_feedback = stored->error_feedback;
+    if (stored->used_by == report.node) {
+      report.bytes_before = stored->bytes_before;
+      report.bytes_after = stored->bytes_after;
+      report.distribution = stored->distribution;
+    } else {
+      report.shares_with = stored->used_by;
+    }
+    quantized_.insert(use.constant);
+    ABSL_RETURN_IF_ERROR(weights_.Replace(use, *stored));
+    if (!means.empty()) {
+      ABSL_ASSIGN_OR_RETURN(report.corrects_bias, CorrectBias(anchor, means));
+    }
+    result_.quantized.push_back(std::move(report));
+    return anchor.scheme.activation == ActivationNumbers::kDynamicInt8 ? QuantizeInput(use)
+                                                                       : absl::OkStatus();
+  }
+
+  // Erases what is unused now, and notes weights whose float32 numbers are used as well.
+  void Finish(const std::vector<Anchor>& anchors) {
+    editor_.EraseDeadNodes();
+    std::map<std::string, std::string> first_users;  // by weight, in alphabetical order
+    for (const Anchor& anchor : anchors) {
+      const std::vector<NodeId>& users = graph_.value(anchor.use.constant).users;
+      if (users.empty() || !quantized_.contains(anchor.use.constant)) continue;
+      first_users.emplace(anchor.weight_name, graph_.node(users.front()).name);
+    }
+    for (const auto& [weight, user] : first_users) {
+      result_.notes.push_back(
+          absl::StrCat("'", weight, "' is also stored as float32, for node ", user));
+    }
+    // Weights, and biases that are replaced.
+    const std::vector<ValueId> inputs(constants_.inputs().begin(), constants_.inputs().end());
+    for (ValueId input : inputs) {
+      if (!quantized_.contains(input) && !replaced_.contains(input)) continue;
+      if (graph_.value(input).users.empty() && !graph_.IsOutput(input)) constants_.Drop(input);
+    }
+    constants_.Finish();
+  }
+
+ private:
+  absl::Status QuantizeInput(const WeightUse& use) {
+    const ValueId matrix = *graph_.node(use.node).value_argument(use.input_argument);
+    const std::optional<NodeId> view = MatrixViewOf(graph_, matrix);
+    const ValueId source =
+        view.has_value() ? *graph_.node(*view).operand().get_if<ValueId>() : matrix;
+    OpBuilder& b = builder_;
+    auto it = rows_.find(source);
+    if (it == rows_.end()) {
+      b.MoveTo(use.node);
+      const std::vector<Argument> parameters =
+          b.CallAll("quantized_decomposed.choose_qparams_per_token_asymmetric.default",
+                    {source, DType::kInt8});
+      ABSL_RETURN_IF_ERROR(b.status());
+      const Argument bytes =
+          b.Call("quantized_decomposed.quantize_per_token.default",
+                 {source, parameters[0], parameters[1], -128, 127, DType::kInt8});
+      const Argument reals =
+          b.Call("quantized_decomposed.dequantize_per_token.default",
+                 {bytes, parameters[0], parameters[1], -128, 127, DType::kInt8, DType::kFloat32});
+      ABSL_RETURN_IF_ERROR(b.status());
+      it = rows_.emplace(source, reals).first;
+    }
+    Argument input = it->second;
+    if (view.has_value()) {
+      b.MoveTo(use.node);
+      input = b.Call("aten.view.default", {input, graph_.node(*view).argument("size")});
+      ABSL_RETURN_IF_ERROR(b.status());
+    }
+    const auto index = graph_.node(use.node).target->ArgumentIndex(use.input_argument);
+    editor_.SetArgument(use.node, *index, input);
+    return absl::OkStatus();
+  }
+
+  // Adds the mean error of the weight to the bias: the mean output then is that of the float32
+  // weight. Returns false if the bias is not a float32 constant of one element per output channel.
+  //
+  //   mm(x, W')  ->  addmm(bias, x, W')
+  absl::StatusOr<bool> CorrectBias(const Anchor& anchor, absl::Span<const double> means) {
+    const WeightUse& use = anchor.use;
+    const Node& node = graph_.node(use.node);
+    const std::string& op = node.target->aten()->name();
+    const std::string_view argument = op == kAddmm ? "self" : "bias";
+    ABSL_ASSIGN_OR_RETURN(const WeightMatrix weight, MatrixOf(anchor.weight, use.rows_first));
+    ABSL_ASSIGN_OR_RETURN(const EncodedWeight encoded,
+                          encoded_.Encode(anchor.weight, use.rows_first, anchor.scheme));
+    std::vector<double> bias = MeanErrors(weight, encoded, anchor.scheme.rows, means);
+    std::string name = absl::StrCat(anchor.weight_name, "_bias_corrected");
+    const ValueId* before = op == kMm ? nullptr : node.value_argument(argument);
+    if (op == kMm) {
+      const auto is_addmm = [](const QuantizationPattern& pattern) { return pattern.op == kAddmm; };
+      if (std::none_of(patterns_.patterns.begin(), patterns_.patterns.end(), is_addmm))
+        return false;
+    } else if (before != nullptr) {
+      const ConstantTensor* tensor = constants_.Find(*before);
+      if (tensor == nullptr || tensor->dtype() != DType::kFloat32 ||
+          tensor->sizes() != Sizes{weight.rows}) {
+        return false;
+      }
+      ABSL_ASSIGN_OR_RETURN(const Storage dense, tensor->Dense());
+      const auto* elements = reinterpret_cast<const float*>(dense.bytes.data());
+      for (size_t n = 0; n < bias.size(); ++n) bias[n] += elements[n];
+      name = absl::StrCat(constants_.NameOf(*before), "_corrected");
+      replaced_.insert(*before);
+    } else if (!node.argument(argument).is_none()) {
+      return false;
+    }
+    const ValueId corrected = AddBias(bias, name);
+    if (op != kMm) {
+      editor_.SetArgument(use.node, *node.target->ArgumentIndex(argument), corrected);
+      return true;
+    }
+    builder_.MoveTo(use.node);
+    const Argument sum =
+        builder_.Call(kAddmm, {corrected, node.argument("self"), node.argument("mat2")});
+    ABSL_RETURN_IF_ERROR(builder_.status());
+    editor_.ReplaceAllUses(graph_.ResultOf(use.node), sum);
+    return true;
+  }
+
+  ValueId AddBias(const std::vector<double>& bias, const std::string& wish) {
+    std::vector<std::byte> bytes(bias.size() * sizeof(float));
+    for (size_t n = 0; n < bias.size(); ++n) {
+      const auto element = static_cast<float>(bias[n]);
+      std::memcpy(bytes.data() + n * sizeof(float), &element, sizeof(float));
+    }
+    const auto size = static_cast<int64_t>(bias.size());
+    // Cannot fail: the bytes are exactly those of the size.
+    ConstantTensor tensor =
+        *ConstantTensor::Contiguous(DType::kFloat32, {size}, Storage::Own(std::move(bytes)));
+    return constants_.Add("bias_corrected", UnusedTensorName(program_, wish), std::move(tensor),
+                          TensorMeta::Contiguous(DType::kFloat32, {SymInt(size)}));
+  }
+
+  QuantizeResult& result_;
+  ExportedProgram& program_;
+  const QuantizationPatterns& patterns_;
+  GraphEditor editor_;
+  const Graph& graph_;
+  OpBuilder builder_;
+  ConstantInputs constants_;
+  EncodedWeights& encoded_;
+  StoredWeights weights_;
+  std::map<ValueId, Argument> rows_;  // dequantized tensors, by the tensor
+  absl::btree_set<ValueId> quantized_, replaced_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ProgramQuantizer>> ProgramQuantizer::Create(
+    const ProgramToQuantize& from, const Recipe& recipe, const KernelRegistry* kernels,
+    const absl::btree_set<std::string>& changing, EncodedWeights& encoded) {
+  auto quantizer =
+      std::unique_ptr<ProgramQuantizer>(new ProgramQuantizer(from, recipe, changing, encoded));
+  if (from.calibration != nullptr && kernels != nullptr) {
+    quantizer->statistics_ = std::make_unique<ActivationStatistics>(quantizer->program_, recipe,
+                                                                    *kernels, *from.calibration);
+  }
+  ABSL_RETURN_IF_ERROR(quantizer->Annotated(quantizer->FindAnchors()));
+  return quantizer;
+}
+
+absl::Status ProgramQuantizer::FindAnchors() {
+  if (program_.dialect != IrDialect::kEdge) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "expected an edge program, got one of dialect ", IrDialectName(program_.dialect)));
+  }
+  if (recipe_.is_static()) {
+    ABSL_RETURN_IF_ERROR(MergeBatchNorm({.changing = changing_}).run(program_).status());
+  }
+  GraphEditor editor(program_.top());
+  const ConstantInputs constants(program_, editor, changing_);
+  WeightUses found = FindWeightUses(program_, constants);
+  for (const Rule& rule : recipe_.rules) {
+    const auto matches = [&](const auto& anchor) {
+      return rule.Matches(program_.top().node(anchor.node), anchor.kind);
+    };
+    if (std::none_of(found.uses.begin(), found.uses.end(), matches) &&
+        std::none_of(found.rejections.begin(), found.rejections.end(), matches)) {
+      notes_.push_back(absl::StrCat("the rule for ", rule.ToString(), " matches no operator"));
+    }
+  }
+  const auto scheme_of = [&](const auto& anchor) {
+    return recipe_.SchemeOf(program_.top().node(anchor.node), anchor.kind);
+  };
+  for (WeightRejection& rejection : found.rejections) {
+    if (scheme_of(rejection).quantizes()) rejections_.push_back(std::move(rejection));
+  }
+  std::vector<WeightUse> statics;
+  for (const WeightUse& use : found.uses) {
+    const Scheme& scheme = scheme_of(use);
+    if (!scheme.quantizes()) continue;
+    Anchor anchor{use, scheme, *constants.Find(use.constant), constants.NameOf(use.constant), ""};
+    ABSL_ASSIGN_OR_RETURN(anchor.reason, encoded_.WhyNot(anchor.weight, use.rows_first, scheme));
+    if (anchor.is_static() && anchor.reason.empty()) statics.push_back(use);
+    anchors_.push_back(std::move(anchor));
+  }
+  for (NodeId rejected : PlaceQuantization(program_, statics, patterns_).rejected) {
+    for (Anchor& anchor : anchors_) {
+      if (anchor.use.node == rejected) {
+        anchor.reason = "the backend does not compute it on integers";
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ProgramQuantizer::Annotated(const absl::Status& status) const {
+  return method_.empty() ? status : Annotate(status, absl::StrCat("method '", method_, "'"));
+}
+
+std::optional<Placement> ProgramQuantizer::PlacementOf(const KeptAnchors& kept) const {
+  std::vector<WeightUse> uses;
+  for (const Anchor& anchor : anchors_) {
+    if (anchor.is_static() && anchor.reason.empty() && !kept.contains(anchor.use.node)) {
+      uses.push_back(anchor.use);
+    }
+  }
+  if (uses.empty()) return std::nullopt;
+  return PlaceQuantization(program_, uses, patterns_, recipe_.quantize_io);
+}
+
+absl::Status ProgramQuantizer::Plan(const KeptAnchors& kept) {
+  const std::optional<Placement> placement = PlacementOf(kept);
+  if (!placement.has_value()) return absl::OkStatus();
+  if (statistics_ == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("recipe '", recipe_.name, "' needs calibration data"));
+  }
+  statistics_->Plan(*placement);
+  if (!recipe_.bias_correction) return absl::OkStatus();
+  for (const Anchor& anchor : anchors_) {
+    if (anchor.is_static() && anchor.reason.empty() && !kept.contains(anchor.use.node)) {
+      statistics_->PlanMeans(anchor.use);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ProgramQuantizer::Observe(CallProgress* progress) {
+  return is_pending() ? statistics_->Observe(progress) : absl::OkStatus();
+}
+
+absl::StatusOr<QuantizeResult> ProgramQuantizer::Quantize(const KeptAnchors& kept) const {
+  QuantizeResult result{.program = program_.Clone(),
+                        .quantized = {},
+                        .unquantized = {},
+                        .activations = {},
+                        .notes = notes_};
+  Quantization quantization(result, patterns_, changing_, encoded_);
+  if (const std::optional<Placement> placement = PlacementOf(kept); placement.has_value()) {
+    const std::vector<ActivationStatistics::Range> ranges = statistics_->RangesOf(*placement);
+    for (const QuantizedActivation& activation : placement->activations) {
+      ABSL_RETURN_IF_ERROR(quantization.QuantizeActivation(activation, ranges[activation.group]));
+    }
+  }
+  for (const WeightRejection& rejection : rejections_) {
+    quantization.Keep(rejection.node, rejection.reason);
+  }
+  for (const Anchor& anchor : anchors_) {
+    const auto it = kept.find(anchor.use.node);
+    if (!anchor.reason.empty() || it != kept.end()) {
+      quantization.Keep(anchor.use.node, anchor.reason.empty() ? it->second : anchor.reason);
+      continue;
+    }
+    absl::Span<const double> means;
+    if (anchor.is_static() && recipe_.bias_correction) {
+      means = statistics_->MeansOf(anchor.use.node);
+    }
+    ABSL_RETURN_IF_ERROR(quantization.QuantizeAnchor(anchor, means));
+    ABSL_RETURN_IF_ERROR(CheckBudget());
+  }
+  quantization.Finish(anchors_);
+  return result;
+}
+
+}  // namespace belay::exir
