@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -368,6 +369,30 @@ TEST(PointwiseTest, OverloadsWithScalarParameters) {
     }
     ASSERT_TRUE(comparison.Compare(
         {"aten.add.Tensor", {tensor(dtype), tensor(DType::kInt64), EValue(0.25)}, {dtype}}));
+  }
+}
+
+// Operands with one element per row of the result have loops of their own (FindRowsLoop).
+TEST(PointwiseTest, OneElementPerRowOfEveryLength) {
+  KernelComparison comparison;
+  for (const Row& row : Rows()) {
+    if (!IsBinary(row) || HasNumber(row)) continue;
+    for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kInt64, DType::kInt32}) {
+      if (Contains(row.read, "Integer") == IsFloatingPoint(dtype)) continue;
+      for (int64_t n : {2, 15, 16, 17, 31, 33, 56, 100, 1025}) {
+        const Values values = n % 2 == 0 ? Values::kSpecial : Values::kNormal;
+        for (const auto& [a, b] : std::vector<std::pair<Sizes, Sizes>>{{{3, 5, n}, {3, 5, 1}},
+                                                                       {{5, 1}, {5, n}},
+                                                                       {{3, 5, n}, {1, 5, 1}},
+                                                                       {{3, 1, 1}, {3, 5, n}},
+                                                                       {{3, 5, n}, {5, 1}}}) {
+          comparison.Compare(CallOf(row, dtype, a, b, values), /*may_refuse=*/true);
+        }
+        comparison.Compare(
+            CallOf(row, dtype, {4, n}, {4, 1}, Values::kNormal, Layout::kGaps, Layout::kReversed),
+            /*may_refuse=*/true);
+      }
+    }
   }
 }
 
