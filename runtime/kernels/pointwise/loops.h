@@ -57,7 +57,8 @@ namespace belay {
   X(Acosh)                         \
   X(Asin) X(Asinh) X(Atan) X(Atanh) X(Cosh) X(Sinh) X(Tan)
 // binary_float_loops.cc.
-#define BELAY_BINARY_FLOAT_OPS(X) X(Atan2) X(Fmod) X(Hypot) X(PowOfBase) X(PowTensor) X(Remainder)
+#define BELAY_BINARY_FLOAT_OPS(X) \
+  X(Atan2) X(Copysign) X(Fmod) X(Hypot) X(PowOfBase) X(PowTensor) X(Remainder)
 
 enum class PointwiseOp : uint8_t {
 #define BELAY_ENUMERATOR(name) k##name,
