@@ -132,7 +132,7 @@ struct LogSums {
 // could leave the normal numbers of double, neither one of a lane nor one in the order of the elements;
 // otherwise one after another.
 double ProductRunF32Impl(const float* HWY_RESTRICT x, int64_t n) {
-  constexpr int64_t kPiece = 256, kShort = 24;
+  constexpr int64_t kPiece = 128, kShort = 24;
   constexpr int32_t kReach = 1020 * kLogUnit;
   const hn::ScalableTag<float> d;
   const hn::Repartition<int16_t, decltype(d)> d16;

@@ -79,15 +79,16 @@ class Reduction {
   Reduction(const Fold& fold, const TensorView& first, const TensorView& second)
       : fold_(fold),
         kept_(JoinKept(fold, fold.OutputStrides(first), fold.OutputStrides(second))),
-        type_(LoopType(fold.self->dtype)) {
+        type_(LoopType(fold.self->dtype)),
+        count_(fold.count()) {
     const int last = kept_.sizes.size() - 1;
     // Rows of at least one vector whose elements go to different results, if the slices are not
     // contiguous themselves, or too short for a loop of their own.
     const RunCursor cursor(fold.folded, fold.folded_strides);
     columns_ = last >= 0 && kept_.sizes[last] >= 8 &&
-               (kept_.self[last] == 1 ? cursor.stride() != 1 : fold.count() <= kShortSlice);
+               (kept_.self[last] == 1 ? cursor.stride() != 1 : count_ <= kShortSlice);
     column_step_ = columns_ ? kept_.self[last] : 1;
-    run_ = fold.self->dtype == type_ && cursor.stride() == 1 && cursor.group() == fold.count();
+    run_ = fold.self->dtype == type_ && cursor.stride() == 1 && cursor.group() == count_;
   }
 
   DType type() const { return type_; }
@@ -111,13 +112,15 @@ class Reduction {
     const int64_t block_columns = std::clamp<int64_t>(share, 64, kReduceBlock);
     const int64_t blocks = (length + block_columns - 1) / block_columns;
     const double work = static_cast<double>(results) * static_cast<double>(length) *
-                        static_cast<double>(fold_.count() + 1) * kFoldWork;
+                        static_cast<double>(count_ + 1) * kFoldWork;
     RunRanges(context, results * blocks, /*step=*/1, work, [&](int, int64_t first, int64_t last) {
       int64_t result = first / blocks, at = first % blocks * block_columns;
       int64_t base = OffsetAt(result, outer, kept_.self);
       int64_t starts[2] = {OffsetAt(result, outer, kept_.out[0]),
                            OffsetAt(result, outer, kept_.out[1])};
       const int inner = outer.size() - 1;
+      const int64_t row = inner < 0 ? 1 : outer[inner];
+      int64_t position = result % row;
       for (int64_t i = first; i < last; ++i) {
         const int64_t offsets[2] = {starts[0] + at * steps[0], starts[1] + at * steps[1]};
         block(base + at * column_step_, std::min(block_columns, length - at), offsets, steps);
@@ -125,10 +128,11 @@ class Reduction {
         if (at < length) continue;
         at = 0;
         ++result;
-        if (inner >= 0 && result % outer[inner] != 0) {  // steps are cheaper than OffsetAt
+        if (++position < row) {  // steps are cheaper than OffsetAt
           base += kept_.self[inner];
           for (int k = 0; k < 2; ++k) starts[k] += kept_.out[k][inner];
         } else if (i + 1 < last) {
+          position = 0;
           base = OffsetAt(result, outer, kept_.self);
           for (int k = 0; k < 2; ++k) starts[k] = OffsetAt(result, outer, kept_.out[k]);
         }
@@ -140,7 +144,7 @@ class Reduction {
   // result has rows of kReduceLanes, and the rest as one shorter row.
   template <class Fn>
   void ForEachRow(int64_t base, int64_t width, Fn&& fn) const {
-    if (fold_.count() == 0) return;  // data may be null
+    if (count_ == 0) return;  // data may be null
     const int64_t bytes = static_cast<int64_t>(DTypeSize(fold_.self->dtype));
     const std::byte* data = fold_.self->as<const std::byte>() + base * bytes;
     if (columns_) {
@@ -188,16 +192,16 @@ class Reduction {
   // Calls fn(x, n) for runs of the elements of a block of one result, in order.
   template <class Fn>
   void ForEachRun(int64_t base, Fn&& fn) const {
-    if (fold_.count() == 0) return;  // data may be null
+    if (count_ == 0) return;  // data may be null
     const std::byte* data = fold_.self->as<const std::byte>() +
                             base * static_cast<int64_t>(DTypeSize(fold_.self->dtype));
     if (run_) {
-      fn(data, fold_.count());
+      fn(data, count_);
       return;
     }
     RunSource source(data, fold_.self->dtype, fold_.folded, fold_.folded_strides, type_);
     RunStorage buffer;
-    for (int64_t left = fold_.count(); left > 0;) {
+    for (int64_t left = count_; left > 0;) {
       const int64_t n = source.in_place() && source.group() >= kReduceLanes
                             ? std::min(left, source.group())
                             : std::min(left, kRunBufferLength);
@@ -214,13 +218,14 @@ class Reduction {
     return run_ && !columns_ && type_ == DType::kFloat32 ? fold_.self->as<const float>() + base
                                                          : nullptr;
   }
-  const Fold& fold() const { return fold_; }
+  int64_t count() const { return count_; }
 
  private:
   const Fold& fold_;
   KeptDims kept_;
   DType type_;
   bool columns_;
+  int64_t count_;  // elements per result
   int64_t column_step_;
   bool run_;  // the elements of a result are stored together, in the type of the loops
 };
@@ -267,8 +272,13 @@ void SumInto(const KernelContext& context, const Fold& fold, ReduceOp op, const 
         if constexpr (std::is_same_v<T, double>) {
           const float* run = reduction.RunOf(base);
           if (run != nullptr && (op == ReduceOp::kSum || op == ReduceOp::kSquares)) {
-            const int64_t n = fold.count();
-            write(at[0], finish(op == ReduceOp::kSum ? SumRunF32(run, n) : SquareRunF32(run, n)));
+            const int64_t n = reduction.count();
+            const double total = op == ReduceOp::kSum ? SumRunF32(run, n) : SquareRunF32(run, n);
+            if (out.dtype == DType::kFloat32) {
+              out.as<float>()[at[0]] = static_cast<float>(finish(total));
+            } else {
+              write(at[0], finish(total));
+            }
             return;
           }
         }
@@ -298,7 +308,7 @@ void ProductInto(const KernelContext& context, const Fold& fold, const TensorVie
   reduction.ForEachBlock(
       context, [&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
         if (const float* run = reduction.RunOf(base); run != nullptr) {
-          write(at[0], ProductRunF32(run, fold.count()));
+          write(at[0], ProductRunF32(run, reduction.count()));
           return;
         }
         double totals[kReduceBlock], reach = 1;
