@@ -69,12 +69,12 @@ std::vector<Argument> HardShrink(OpBuilder& b, const OpCall& c) {
   const Argument& x = c["self"];
   return {Where(b, Binary(b, "le", Unary(b, "abs", x), c["lambd"]), 0, x)};
 }
-// x > lambda ? x - lambda : x < -lambda ? x + lambda : x * 0 (which keeps NaN)
+// x > lambda ? x - lambda : x < -lambda ? x + lambda : 0, as x - clamp(x, -lambda, lambda). Keeps NaN.
 std::vector<Argument> SoftShrink(OpBuilder& b, const OpCall& c) {
-  return Computed(b, c["self"], [&](const Argument& x) {
-    return Where(b, Binary(b, "gt", Unary(b, "abs", x), c["lambd"]),
-                 Sub(b, x, Mul(b, Unary(b, "sign", x), c["lambd"])), Mul(b, x, 0));
-  });
+  const double lambda = c.Double("lambd");
+  if (lambda < 0) b.Invalid("softshrink: lambd is negative");
+  return Computed(b, c["self"],
+                  [&](const Argument& x) { return Sub(b, x, Clamp(b, x, -lambda, lambda)); });
 }
 
 // log(sigmoid(x)) without overflow.

@@ -103,6 +103,8 @@ TEST(ActivationValuesTest, PReluSupportsSlopePerChannel) {
 }
 
 TEST(ActivationValuesTest, RejectsUnsupportedArguments) {
+  ExpectDecompositionError("aten.softshrink.default(%a, -1.0)", {F({1}, {1})}, {F({1}, {1})},
+                           absl::StatusCode::kInvalidArgument, "lambd is negative");
   ExpectDecompositionError("aten.celu.default(%a, 0)", {F({1}, {1})}, {F({1}, {1})},
                            absl::StatusCode::kInvalidArgument, "alpha is 0");
 }

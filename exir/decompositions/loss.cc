@@ -38,21 +38,22 @@ std::vector<Argument> MseLoss(OpBuilder& b, const OpCall& c) {
 std::vector<Argument> L1Loss(OpBuilder& b, const OpCall& c) {
   return Reduced(b, c, Unary(b, "abs", Sub(b, c["self"], c["target"])));
 }
+// z < delta ? z^2 / 2 : (z - delta / 2) * delta, as cut * (z - cut / 2) for cut = min(z, delta).
 std::vector<Argument> HuberLoss(OpBuilder& b, const OpCall& c) {
   const double delta = c.Double("delta");
   const Argument z = Unary(b, "abs", Sub(b, c["self"], c["target"]));
-  return Reduced(b, c,
-                 Where(b, Binary(b, "lt", z, delta), Mul(b, Mul(b, z, 0.5), z),
-                       Mul(b, Sub(b, z, 0.5 * delta), delta)));
+  const Argument cut = Clamp(b, z, Argument(), delta);
+  return Reduced(b, c, Mul(b, cut, Sub(b, z, Mul(b, cut, 0.5))));
 }
+// huber_loss / beta.
 std::vector<Argument> SmoothL1Loss(OpBuilder& b, const OpCall& c) {
   const double beta = c.Double("beta");
   if (beta < 0) b.Invalid("smooth_l1_loss: beta is negative");
   const Argument z = Unary(b, "abs", Sub(b, c["self"], c["target"]));
   if (beta == 0) return Reduced(b, c, z);
-  return Reduced(b, c,
-                 Where(b, Binary(b, "lt", z, beta), Div(b, Mul(b, Mul(b, z, 0.5), z), beta),
-                       Sub(b, z, 0.5 * beta)));
+  const Argument cut = Clamp(b, z, Argument(), beta);
+  const Argument slope = beta == 1 ? cut : Div(b, cut, beta);
+  return Reduced(b, c, Mul(b, slope, Sub(b, z, Mul(b, cut, 0.5))));
 }
 
 // --- Probabilities ---

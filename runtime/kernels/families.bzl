@@ -38,6 +38,7 @@ HIGHWAY_FAMILIES = [
     kernel_family("//runtime/kernels/resize", "resize_kernels.cc", "ResizeHighwayKernels"),
     kernel_family("//runtime/kernels/scan", "scan_kernels.cc", "ScanHighwayKernels"),
     kernel_family("//runtime/kernels/select", "select_kernels.cc", "SelectHighwayKernels"),
+    kernel_family("//runtime/kernels/select", "scatter_kernels.cc", "ScatterHighwayKernels"),
     kernel_family("//runtime/kernels/softmax", "softmax_kernels.cc", "SoftmaxHighwayKernels"),
     kernel_family("//runtime/kernels/sort", "sort_kernels.cc", "SortHighwayKernels"),
 ]

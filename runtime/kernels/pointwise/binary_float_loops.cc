@@ -115,6 +115,14 @@ BELAY_DEFINE(Hypot)
 BELAY_DEFINE(Remainder)
 #undef BELAY_DEFINE
 
+void Copysign(const void* const* operands, void* result, size_t n, const PointwiseParams&) {
+  const float* a = static_cast<const float*>(operands[0]);
+  const float* b = static_cast<const float*>(operands[1]);
+  float* out = static_cast<float*>(result);
+  BELAY_INDEPENDENT_ITERATIONS
+  for (size_t i = 0; i < n; ++i) out[i] = std::copysign(a[i], b[i]);
+}
+
 void PowTensor(const void* const* operands, void* out, size_t n, const PointwiseParams&) {
   PowF32(static_cast<const float*>(operands[0]), static_cast<const float*>(operands[1]), n,
          static_cast<float*>(out));

@@ -15,6 +15,8 @@ namespace {
 constexpr int64_t kShortRow = 512;
 // Least number of copies of an element in a buffer for several blocks of a row.
 constexpr int64_t kLeastReused = 128;
+// Rows of fewer elements are not computed one by one.
+constexpr int64_t kLeastRow = 16;
 
 // Repeats the first `bytes` bytes of `to` until `total` bytes are filled.
 void Repeat(std::byte* to, int64_t bytes, int64_t total) {
@@ -189,6 +191,38 @@ void BroadcastRun::Run(const KernelContext& context, double work, int64_t most, 
   RunRanges(context, rows, step, work * static_cast<double>(rows * length),
             [&](int part, int64_t first, int64_t last) {
               RunRows(part, most, block, first, last, 0, length);
+            });
+}
+
+int BroadcastRun::RowScalar() const {
+  const int row = sizes_.size() - 1;
+  if (count_ != 2 || row == 0 || sizes_[row] < kLeastRow) return -1;
+  const int scalar = strides_[0][row] == 0 ? 0 : 1;
+  return strides_[scalar][row] == 0 && strides_[1 - scalar][row] == 1 ? scalar : -1;
+}
+
+void BroadcastRun::RunRowsInPlace(const KernelContext& context, double work, Rows rows) const {
+  const int row = sizes_.size() - 1;
+  const int64_t length = sizes_[row], inner = sizes_[row - 1];
+  const int64_t total = std::accumulate(sizes_.begin(), sizes_.end() - 1, int64_t{1},
+                                        [](int64_t a, int64_t b) { return a * b; });
+  Sizes outer = sizes_;
+  outer.erase(row);
+  RunRanges(context, total, /*step=*/1, work * static_cast<double>(total * length),
+            [&](int part, int64_t first, int64_t last) {
+              while (first < last) {
+                const int64_t n = std::min(inner - first % inner, last - first);
+                const void* from[2];
+                int64_t steps[2];
+                for (int k = 0; k < 2; ++k) {
+                  from[k] = static_cast<const std::byte*>(operands_[k].data) +
+                            OffsetAt(first, outer, strides_[k]) * operands_[k].size;
+                  steps[k] = strides_[k][row - 1];
+                }
+                rows(part, from, steps, out_ + first * length * out_size_, static_cast<size_t>(n),
+                     static_cast<size_t>(length));
+                first += n;
+              }
             });
 }
 

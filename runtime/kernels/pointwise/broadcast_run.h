@@ -31,6 +31,11 @@ class BroadcastRun {
   // calling thread, below context.num_threads().
   using Block = absl::FunctionRef<void(int part, const void* const* operands, void* out, size_t n)>;
 
+  // Computes whole rows of n elements. Operand k of row r begins at r * steps[k] elements; the rows of
+  // the result are stored together.
+  using Rows = absl::FunctionRef<void(int part, const void* const* operands, const int64_t* steps,
+                                      void* out, size_t rows, size_t n)>;
+
   // Appends an operand. Precondition: fewer than kMaxOperands were added; strides have the rank of
   // the result.
   void Add(const Operand& operand) { operands_[count_++] = operand; }
@@ -44,6 +49,13 @@ class BroadcastRun {
   // `context`. `work` is the cost of one element in multiply-adds. Precondition: Plan returned
   // true.
   void Run(const KernelContext& context, double work, int64_t most, Block block) const;
+
+  // Returns which one of two operands has one element per row, if the other one has adjacent elements
+  // and rows are long enough to be computed one by one; else -1. Precondition: Plan returned true.
+  int RowScalar() const;
+  // Run() for an operand per row: calls `rows` with operands in place. Precondition: RowScalar() is not
+  // -1.
+  void RunRowsInPlace(const KernelContext& context, double work, Rows rows) const;
 
  private:
   // How an operand is stored relative to a block of whole rows of the result.

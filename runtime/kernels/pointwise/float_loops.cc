@@ -29,6 +29,24 @@ HWY_INLINE void Map(const void* const* operands, void* result, size_t n, const O
 inline float ExactSin(float x) { return std::sin(x); }
 inline float ExactCos(float x) { return std::cos(x); }
 
+// The correctly rounded square root. From an approximation y of 1 / sqrt(x), one step of Newton's method
+// gives root and half = y / 2 with twice the bits; the exact remainder x - root^2 corrects root once
+// more. A test compares all fractions with both parities of the exponent.
+template <class D, class V>
+HWY_INLINE V ExactSqrt(D d, V x) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  const auto moderate = hn::And(hn::Gt(x, hn::Set(d, 0x1p-90f)), hn::Lt(x, hn::Set(d, 0x1p90f)));
+  if (HWY_UNLIKELY(!hn::AllTrue(d, moderate))) return hn::Sqrt(x);
+  const V y = hn::ApproximateReciprocalSqrt(x);
+  const V root = hn::Mul(x, y), half = hn::Mul(hn::Set(d, 0.5f), y);
+  const V error = hn::NegMulAdd(root, half, hn::Set(d, 0.5f));
+  const V better = hn::MulAdd(root, error, root), better_half = hn::MulAdd(half, error, half);
+  return hn::MulAdd(hn::NegMulAdd(better, better, x), better_half, better);
+#else
+  return hn::Sqrt(x);
+#endif
+}
+
 template <class D, class V>
 HWY_INLINE V SafeExpm1(D d, V x) {
   const V y = hn::Expm1(d, hn::Clamp(x, hn::Set(d, -104.0f), hn::Set(d, 88.7228394f)));
@@ -72,15 +90,15 @@ BELAY_DEFINE(Floor, hn::CopySign(hn::Floor(x), x))
 BELAY_DEFINE(GeluErf, hn::Mul(x, NormalCdf(d, x)))
 BELAY_DEFINE(GeluTanh, TanhGelu(d, x))
 BELAY_DEFINE(Log, SafeLog(d, x))
-BELAY_DEFINE(Log10, LimitedLog(d, x, hn::Zero(d), hn::Log10(d, x)))
+BELAY_DEFINE(Log10, SafeLog10(d, x))
 BELAY_DEFINE(Log1p, SafeLog1p(d, x))
-BELAY_DEFINE(Log2, LimitedLog(d, x, hn::Zero(d), hn::Log2(d, x)))
+BELAY_DEFINE(Log2, SafeLog2(d, x))
 BELAY_DEFINE(Reciprocal, hn::Div(hn::Set(d, 1.0f), x))
 BELAY_DEFINE(Round, hn::CopySign(hn::Round(x), x))
 BELAY_DEFINE(Rsqrt, hn::Div(hn::Set(d, 1.0f), hn::Sqrt(x)))
 BELAY_DEFINE(Sigmoid, Sigmoid(d, x))
 BELAY_DEFINE(Sin, InDomain(d, x, hn::Sin(d, x), 0.0f, 39000.0f, &ExactSin))
-BELAY_DEFINE(Sqrt, hn::Sqrt(x))
+BELAY_DEFINE(Sqrt, ExactSqrt(d, x))
 BELAY_DEFINE(Tanh, SafeTanh(d, x))
 BELAY_DEFINE(Trunc, hn::CopySign(hn::Trunc(x), x))
 #undef BELAY_DEFINE

@@ -57,7 +57,8 @@ namespace belay {
   X(Acosh)                         \
   X(Asin) X(Asinh) X(Atan) X(Atanh) X(Cosh) X(Sinh) X(Tan)
 // binary_float_loops.cc.
-#define BELAY_BINARY_FLOAT_OPS(X) X(Atan2) X(Fmod) X(Hypot) X(PowOfBase) X(PowTensor) X(Remainder)
+#define BELAY_BINARY_FLOAT_OPS(X) \
+  X(Atan2) X(Copysign) X(Fmod) X(Hypot) X(PowOfBase) X(PowTensor) X(Remainder)
 
 enum class PointwiseOp : uint8_t {
 #define BELAY_ENUMERATOR(name) k##name,
@@ -87,6 +88,18 @@ using VectorLoop = void (*)(const void* const* operands, void* out, size_t n,
 // 1.
 VectorLoop FindLoop(PointwiseOp op, DType type);
 bool IsComparison(PointwiseOp op);  // writes truth values
+
+// Operations of two operands that have loops over rows with one element of an operand.
+#define BELAY_ROWS_OPS(X) X(Add) X(Div) X(Maximum) X(Minimum) X(Mul) X(ReverseSub) X(Sub)
+
+// Computes rows of n results, which are stored together: out[r * n + i] = op(a, b). Operand k of row r
+// begins at r * steps[k]; one operand has n elements per row, the other a single one. The result may be
+// the operand with n elements.
+using RowsLoop = void (*)(const void* const* operands, const int64_t* steps, void* out, size_t rows,
+                          size_t n, const PointwiseParams& params);
+// Returns the loop for which operand `scalar` (0 or 1) has one element per row, for float32, float64,
+// int64 or int32; null if not supported. Results have the bits of FindLoop's.
+RowsLoop FindRowsLoop(PointwiseOp op, DType type, int scalar);
 
 inline bool IsQuickExponent(double e, bool integers) {
   if (e == 1 || e == 2 || e == 3) return true;

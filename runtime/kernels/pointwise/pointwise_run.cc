@@ -200,6 +200,16 @@ bool RunBroadcast(const KernelContext& context, const PointwiseRequest& request,
     run.Add({data, static_cast<int64_t>(DTypeSize(compute)), BroadcastStrides(operand, out.sizes)});
   }
   if (!run.Plan(out)) return false;
+  const int scalar = run.RowScalar();
+  const RowsLoop rows_loop =
+      scalar == -1 ? nullptr : FindRowsLoop(request.op, LoopType(compute), scalar);
+  if (rows_loop != nullptr) {
+    run.RunRowsInPlace(
+        context, kElementWork,
+        [&](int, const void* const* operands, const int64_t* steps, void* result, size_t rows,
+            size_t n) { rows_loop(operands, steps, result, rows, n, request.params); });
+    return true;
+  }
   run.Run(context, kElementWork, /*most=*/out.numel(),
           [&](int, const void* const* operands, void* result, size_t n) {
             loop(operands, result, n, request.params);

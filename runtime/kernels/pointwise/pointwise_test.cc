@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -369,6 +370,54 @@ TEST(PointwiseTest, OverloadsWithScalarParameters) {
     ASSERT_TRUE(comparison.Compare(
         {"aten.add.Tensor", {tensor(dtype), tensor(DType::kInt64), EValue(0.25)}, {dtype}}));
   }
+}
+
+// Operands with one element per row of the result have loops of their own (FindRowsLoop).
+TEST(PointwiseTest, OneElementPerRowOfEveryLength) {
+  KernelComparison comparison;
+  for (const Row& row : Rows()) {
+    if (!IsBinary(row) || HasNumber(row)) continue;
+    for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kInt64, DType::kInt32}) {
+      if (Contains(row.read, "Integer") == IsFloatingPoint(dtype)) continue;
+      for (int64_t n : {15, 16, 17, 33, 56, 1025}) {
+        const Values values = n % 2 == 0 ? Values::kSpecial : Values::kNormal;
+        for (const auto& [a, b] : std::vector<std::pair<Sizes, Sizes>>{{{3, 5, n}, {3, 5, 1}},
+                                                                       {{5, 1}, {5, n}},
+                                                                       {{3, 5, n}, {1, 5, 1}},
+                                                                       {{3, 1, 1}, {3, 5, n}},
+                                                                       {{3, 5, n}, {5, 1}}}) {
+          comparison.Compare(CallOf(row, dtype, a, b, values), /*may_refuse=*/true);
+        }
+        comparison.Compare(
+            CallOf(row, dtype, {4, n}, {4, 1}, Values::kNormal, Layout::kGaps, Layout::kReversed),
+            /*may_refuse=*/true);
+      }
+    }
+  }
+}
+
+// Scaling by 4 scales the root by 2: all fractions with two exponents stand for all normal numbers.
+TEST(PointwiseTest, SquareRootsOfAllFractionsAreCorrectlyRounded) {
+  const VectorLoop loop = FindLoop(PointwiseOp::kSqrt, DType::kFloat32);
+  ASSERT_NE(loop, nullptr);
+  constexpr uint32_t kBlock = 1 << 12;
+  std::vector<float> x(kBlock), roots(kBlock);
+  const void* const operands[] = {x.data()};
+  const auto compare = [&] {
+    loop(operands, roots.data(), x.size(), PointwiseParams());
+    for (size_t i = 0; i < x.size(); ++i) {
+      const float expected = std::sqrt(x[i]);
+      if (std::isnan(expected) && std::isnan(roots[i])) continue;
+      ASSERT_EQ(std::bit_cast<uint32_t>(roots[i]), std::bit_cast<uint32_t>(expected)) << x[i];
+    }
+  };
+  for (uint32_t bits = 0x3f800000; bits < 0x40800000; bits += kBlock) {
+    for (uint32_t i = 0; i < kBlock; ++i) x[i] = std::bit_cast<float>(bits + i);
+    compare();
+  }
+  uint32_t bits = 20261128;
+  for (float& value : x) value = std::bit_cast<float>(bits = bits * 1664525 + 1013904223);
+  compare();
 }
 
 }  // namespace

@@ -90,49 +90,46 @@ HWY_INLINE double FoldRun(const float* HWY_RESTRICT x, int64_t n, double center)
 double SumRun(const float* x, int64_t n) { return FoldRun<false>(x, n, 0); }
 double SquareRun(const float* x, int64_t n, double center) { return FoldRun<true>(x, n, center); }
 
-// Reduce<Sum, float> and Reduce<Squares, float>, with a block of accumulators in registers.
-template <bool kSquares>
-void FoldColumns(const void* in, int64_t rows, int64_t row_step, int64_t width, void* result,
-                 const double* center) {
+// Adds kRows rows to the accumulators, which are loaded and stored once. Rows are read from start to end,
+// as prefetchers expect.
+template <bool kSquares, int kRows>
+HWY_INLINE void AddRows(const float* HWY_RESTRICT x, int64_t row_step, int64_t width,
+                        double* HWY_RESTRICT acc, const double* HWY_RESTRICT center) {
   namespace hn = hwy::HWY_NAMESPACE;
   const hn::ScalableTag<double> d;
   const hn::Rebind<float, decltype(d)> half;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= width; i += lanes) {
+    const auto c = center == nullptr ? hn::Zero(d) : hn::LoadU(d, center + i);
+    auto sum = hn::LoadU(d, acc + i);
+    for (int r = 0; r < kRows; ++r) {
+      sum = AddTerm<kSquares>(sum, hn::PromoteTo(d, hn::LoadU(half, x + r * row_step + i)), c);
+    }
+    hn::StoreU(sum, d, acc + i);
+  }
+  if (i == width) return;
+  const auto n = static_cast<size_t>(width - i);
+  const auto c = center == nullptr ? hn::Zero(d) : hn::LoadN(d, center + i, n);
+  auto sum = hn::LoadN(d, acc + i, n);
+  for (int r = 0; r < kRows; ++r) {
+    sum = AddTerm<kSquares>(sum, hn::PromoteTo(d, hn::LoadN(half, x + r * row_step + i, n)), c);
+  }
+  hn::StoreN(sum, d, acc + i, n);
+}
+
+// Reduce<Sum, float> and Reduce<Squares, float>, several rows at a time.
+template <bool kSquares>
+void FoldColumns(const void* in, int64_t rows, int64_t row_step, int64_t width, void* result,
+                 const double* center) {
+  constexpr int kRows = 8;
   const float* x = static_cast<const float*>(in);
   double* acc = static_cast<double*>(result);
-  const auto add = [&](auto sum, auto elements, auto middle) HWY_ATTR {
-    return AddTerm<kSquares>(sum, hn::PromoteTo(d, elements), middle);
-  };
-  const auto center_of = [&](int64_t i, size_t n) HWY_ATTR {
-    return center == nullptr ? hn::Zero(d) : hn::LoadN(d, center + i, n);
-  };
-  const auto all = static_cast<size_t>(lanes);
-  int64_t i = 0;
-  for (; i + 4 * lanes <= width; i += 4 * lanes) {
-    const int64_t i1 = i + lanes, i2 = i1 + lanes, i3 = i2 + lanes;
-    const auto c0 = center_of(i, all), c1 = center_of(i1, all), c2 = center_of(i2, all),
-               c3 = center_of(i3, all);
-    auto s0 = hn::LoadU(d, acc + i), s1 = hn::LoadU(d, acc + i1), s2 = hn::LoadU(d, acc + i2),
-         s3 = hn::LoadU(d, acc + i3);
-    const float* row = x;
-    for (int64_t r = 0; r < rows; ++r, row += row_step) {
-      s0 = add(s0, hn::LoadU(half, row + i), c0);
-      s1 = add(s1, hn::LoadU(half, row + i1), c1);
-      s2 = add(s2, hn::LoadU(half, row + i2), c2);
-      s3 = add(s3, hn::LoadU(half, row + i3), c3);
-    }
-    hn::StoreU(s0, d, acc + i);
-    hn::StoreU(s1, d, acc + i1);
-    hn::StoreU(s2, d, acc + i2);
-    hn::StoreU(s3, d, acc + i3);
+  int64_t r = 0;
+  for (; r + kRows <= rows; r += kRows) {
+    AddRows<kSquares, kRows>(x + r * row_step, row_step, width, acc, center);
   }
-  for (; i < width; i += lanes) {
-    const auto n = static_cast<size_t>(HWY_MIN(lanes, width - i));
-    const auto c = center_of(i, n);
-    auto sum = hn::LoadN(d, acc + i, n);
-    for (int64_t r = 0; r < rows; ++r) sum = add(sum, hn::LoadN(half, x + r * row_step + i, n), c);
-    hn::StoreN(sum, d, acc + i, n);
-  }
+  for (; r < rows; ++r) AddRows<kSquares, 1>(x + r * row_step, row_step, width, acc, center);
 }
 
 ReduceLoop SumLoop(DType type) {

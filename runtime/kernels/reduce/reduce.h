@@ -24,6 +24,10 @@ ReduceLoop FindReduceLoop(ReduceOp op, DType type);
 // Returns the product of n adjacent floats.
 double ProductRunF32(const float* x, int64_t n);
 
+// Sets *best to the larger (or smaller) one of itself and n > 0 adjacent elements, or to NaN if one of
+// these is. float32, float64, int64.
+void ExtremeRun(bool largest, DType type, const void* x, int64_t n, void* best);
+
 // Returns the position of the first of n elements that equals `best`, or that is NaN if `best` is;
 // -1 if not found. float32, float64, int64.
 int64_t FindValue(DType type, const void* x, int64_t n, const void* best);

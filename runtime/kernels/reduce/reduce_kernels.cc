@@ -79,15 +79,16 @@ class Reduction {
   Reduction(const Fold& fold, const TensorView& first, const TensorView& second)
       : fold_(fold),
         kept_(JoinKept(fold, fold.OutputStrides(first), fold.OutputStrides(second))),
-        type_(LoopType(fold.self->dtype)) {
+        type_(LoopType(fold.self->dtype)),
+        count_(fold.count()) {
     const int last = kept_.sizes.size() - 1;
     // Rows of at least one vector whose elements go to different results, if the slices are not
     // contiguous themselves, or too short for a loop of their own.
     const RunCursor cursor(fold.folded, fold.folded_strides);
     columns_ = last >= 0 && kept_.sizes[last] >= 8 &&
-               (kept_.self[last] == 1 ? cursor.stride() != 1 : fold.count() <= kShortSlice);
+               (kept_.self[last] == 1 ? cursor.stride() != 1 : count_ <= kShortSlice);
     column_step_ = columns_ ? kept_.self[last] : 1;
-    run_ = fold.self->dtype == type_ && cursor.stride() == 1 && cursor.group() == fold.count();
+    run_ = fold.self->dtype == type_ && cursor.stride() == 1 && cursor.group() == count_;
   }
 
   DType type() const { return type_; }
@@ -111,16 +112,30 @@ class Reduction {
     const int64_t block_columns = std::clamp<int64_t>(share, 64, kReduceBlock);
     const int64_t blocks = (length + block_columns - 1) / block_columns;
     const double work = static_cast<double>(results) * static_cast<double>(length) *
-                        static_cast<double>(fold_.count() + 1) * kFoldWork;
+                        static_cast<double>(count_ + 1) * kFoldWork;
     RunRanges(context, results * blocks, /*step=*/1, work, [&](int, int64_t first, int64_t last) {
+      int64_t result = first / blocks, at = first % blocks * block_columns;
+      int64_t base = OffsetAt(result, outer, kept_.self);
+      int64_t starts[2] = {OffsetAt(result, outer, kept_.out[0]),
+                           OffsetAt(result, outer, kept_.out[1])};
+      const int inner = outer.size() - 1;
+      const int64_t row = inner < 0 ? 1 : outer[inner];
+      int64_t position = result % row;
       for (int64_t i = first; i < last; ++i) {
-        const int64_t at = i % blocks * block_columns;
-        int64_t offsets[2];
-        for (int k = 0; k < 2; ++k) {
-          offsets[k] = OffsetAt(i / blocks, outer, kept_.out[k]) + at * steps[k];
+        const int64_t offsets[2] = {starts[0] + at * steps[0], starts[1] + at * steps[1]};
+        block(base + at * column_step_, std::min(block_columns, length - at), offsets, steps);
+        at += block_columns;
+        if (at < length) continue;
+        at = 0;
+        ++result;
+        if (++position < row) {  // steps are cheaper than OffsetAt
+          base += kept_.self[inner];
+          for (int k = 0; k < 2; ++k) starts[k] += kept_.out[k][inner];
+        } else if (i + 1 < last) {
+          position = 0;
+          base = OffsetAt(result, outer, kept_.self);
+          for (int k = 0; k < 2; ++k) starts[k] = OffsetAt(result, outer, kept_.out[k]);
         }
-        block(OffsetAt(i / blocks, outer, kept_.self) + at * column_step_,
-              std::min(block_columns, length - at), offsets, steps);
       }
     });
   }
@@ -129,7 +144,7 @@ class Reduction {
   // result has rows of kReduceLanes, and the rest as one shorter row.
   template <class Fn>
   void ForEachRow(int64_t base, int64_t width, Fn&& fn) const {
-    if (fold_.count() == 0) return;  // data may be null
+    if (count_ == 0) return;  // data may be null
     const int64_t bytes = static_cast<int64_t>(DTypeSize(fold_.self->dtype));
     const std::byte* data = fold_.self->as<const std::byte>() + base * bytes;
     if (columns_) {
@@ -166,17 +181,31 @@ class Reduction {
       }
       return;
     }
+    ForEachRun(base, [&](const std::byte* run, int64_t n) {
+      const int64_t whole = n / kReduceLanes, done = whole * kReduceLanes;
+      if (whole > 0) fn(run, whole, kReduceLanes, kReduceLanes);
+      if (done == n) return;
+      fn(run + done * static_cast<int64_t>(DTypeSize(type_)), int64_t{1}, int64_t{0}, n - done);
+    });
+  }
+
+  // Calls fn(x, n) for runs of the elements of a block of one result, in order.
+  template <class Fn>
+  void ForEachRun(int64_t base, Fn&& fn) const {
+    if (count_ == 0) return;  // data may be null
+    const std::byte* data = fold_.self->as<const std::byte>() +
+                            base * static_cast<int64_t>(DTypeSize(fold_.self->dtype));
     if (run_) {
-      FoldRun(data, fold_.count(), fn);
+      fn(data, count_);
       return;
     }
     RunSource source(data, fold_.self->dtype, fold_.folded, fold_.folded_strides, type_);
     RunStorage buffer;
-    for (int64_t left = fold_.count(); left > 0;) {
+    for (int64_t left = count_; left > 0;) {
       const int64_t n = source.in_place() && source.group() >= kReduceLanes
                             ? std::min(left, source.group())
                             : std::min(left, kRunBufferLength);
-      FoldRun(static_cast<const std::byte*>(source.Next(n, buffer)), n, fn);
+      fn(static_cast<const std::byte*>(source.Next(n, buffer)), n);
       left -= n;
     }
   }
@@ -189,22 +218,14 @@ class Reduction {
     return run_ && !columns_ && type_ == DType::kFloat32 ? fold_.self->as<const float>() + base
                                                          : nullptr;
   }
-  const Fold& fold() const { return fold_; }
+  int64_t count() const { return count_; }
 
  private:
-  // Calls fn for n elements that are stored together.
-  template <class Fn>
-  void FoldRun(const std::byte* run, int64_t n, Fn&& fn) const {
-    const int64_t rows = n / kReduceLanes, done = rows * kReduceLanes;
-    if (rows > 0) fn(run, rows, kReduceLanes, kReduceLanes);
-    if (done == n) return;
-    fn(run + done * static_cast<int64_t>(DTypeSize(type_)), int64_t{1}, int64_t{0}, n - done);
-  }
-
   const Fold& fold_;
   KeptDims kept_;
   DType type_;
   bool columns_;
+  int64_t count_;  // elements per result
   int64_t column_step_;
   bool run_;  // the elements of a result are stored together, in the type of the loops
 };
@@ -251,8 +272,13 @@ void SumInto(const KernelContext& context, const Fold& fold, ReduceOp op, const 
         if constexpr (std::is_same_v<T, double>) {
           const float* run = reduction.RunOf(base);
           if (run != nullptr && (op == ReduceOp::kSum || op == ReduceOp::kSquares)) {
-            const int64_t n = fold.count();
-            write(at[0], finish(op == ReduceOp::kSum ? SumRunF32(run, n) : SquareRunF32(run, n)));
+            const int64_t n = reduction.count();
+            const double total = op == ReduceOp::kSum ? SumRunF32(run, n) : SquareRunF32(run, n);
+            if (out.dtype == DType::kFloat32) {
+              out.as<float>()[at[0]] = static_cast<float>(finish(total));
+            } else {
+              write(at[0], finish(total));
+            }
             return;
           }
         }
@@ -282,7 +308,7 @@ void ProductInto(const KernelContext& context, const Fold& fold, const TensorVie
   reduction.ForEachBlock(
       context, [&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
         if (const float* run = reduction.RunOf(base); run != nullptr) {
-          write(at[0], ProductRunF32(run, fold.count()));
+          write(at[0], ProductRunF32(run, reduction.count()));
           return;
         }
         double totals[kReduceBlock], reach = 1;
@@ -371,21 +397,33 @@ enum class ExtremeResult { kValue, kIndex, kBoth };
 template <class T>
 using Written = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
 
+// Sets best[i] to the extremes of a block.
+template <class T>
+void FindBest(const Reduction& reduction, bool largest, int64_t base, int64_t width, T* best) {
+  if (!reduction.columns()) {
+    best[0] = Worst<T>(largest);
+    reduction.ForEachRun(base, [&](const std::byte* x, int64_t n) {
+      ExtremeRun(largest, reduction.type(), x, n, best);
+    });
+    return;
+  }
+  std::fill_n(best, width, Worst<T>(largest));
+  const ReduceLoop loop =
+      FindReduceLoop(largest ? ReduceOp::kMax : ReduceOp::kMin, reduction.type());
+  reduction.ForEachRow(base, width, [&](const std::byte* x, int64_t rows, int64_t step, int64_t n) {
+    loop(x, rows, step, n, best, nullptr);
+  });
+}
+
 template <class T>
 void ExtremesInto(const KernelContext& context, const Fold& fold, bool largest,
                   const TensorView& out) {
   const Reduction reduction(fold, out, out);
-  const ReduceLoop loop =
-      FindReduceLoop(largest ? ReduceOp::kMax : ReduceOp::kMin, reduction.type());
   const Writer<Written<T>> write(out);
   reduction.ForEachBlock(context,
                          [&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
                            T best[kReduceBlock];
-                           FoldBlock<T>(reduction, loop, base, width, Worst<T>(largest), nullptr,
-                                        best, [largest](T a, T b) {
-                                          if (a != a || b != b) return a != a ? a : b;
-                                          return largest ? std::max(a, b) : std::min(a, b);
-                                        });
+                           FindBest(reduction, largest, base, width, best);
                            for (int64_t i = 0; i < width; ++i) write(at[0] + i * step[0], best[i]);
                          });
 }
@@ -394,46 +432,40 @@ template <class T>
 void PlacesInto(const KernelContext& context, const Fold& fold, bool largest,
                 const TensorView* values, const TensorView& places) {
   const Reduction reduction(fold, values == nullptr ? places : *values, places);
-  const ReduceLoop loop =
-      FindReduceLoop(largest ? ReduceOp::kMax : ReduceOp::kMin, reduction.type());
   const Writer<Written<T>> write_value(values == nullptr ? places : *values);
   const Writer<int64_t> write_place(places);
-  reduction.ForEachBlock(context, [&](int64_t base, int64_t width, const int64_t* at,
-                                      const int64_t* step) {
-    T best[kReduceBlock];
-    int64_t place[kReduceBlock];
-    std::fill_n(place, width, int64_t{0});
-    if (reduction.columns()) {
-      // The first row beats the worst value. If it equals the worst value, position 0 is correct.
-      std::fill_n(best, width, Worst<T>(largest));
-      int64_t row = 0;
-      reduction.ForEachRow(
-          base, width, [&](const std::byte* x, int64_t rows, int64_t row_step, int64_t n) {
-            ExtremeRows(largest, reduction.type(), x, rows, row_step, n, row, best, place);
-            row += rows;
+  reduction.ForEachBlock(
+      context, [&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
+        T best[kReduceBlock];
+        int64_t place[kReduceBlock];
+        std::fill_n(place, width, int64_t{0});
+        if (reduction.columns()) {
+          // The first row beats the worst value. If it equals the worst value, position 0 is correct.
+          std::fill_n(best, width, Worst<T>(largest));
+          int64_t row = 0;
+          reduction.ForEachRow(
+              base, width, [&](const std::byte* x, int64_t rows, int64_t row_step, int64_t n) {
+                ExtremeRows(largest, reduction.type(), x, rows, row_step, n, row, best, place);
+                row += rows;
+              });
+        } else {
+          FindBest(reduction, largest, base, width, best);
+          int64_t seen = 0;
+          bool found = false;
+          reduction.ForEachRun(base, [&](const std::byte* x, int64_t n) {
+            if (!found) {
+              const int64_t i = FindValue(reduction.type(), x, n, best);
+              found = i >= 0;
+              if (found) place[0] = seen + i;
+            }
+            seen += n;
           });
-    } else {
-      FoldBlock<T>(reduction, loop, base, width, Worst<T>(largest), nullptr, best,
-                   [largest](T a, T b) {
-                     if (a != a || b != b) return a != a ? a : b;
-                     return largest ? std::max(a, b) : std::min(a, b);
-                   });
-      int64_t seen = 0;
-      bool found = false;
-      reduction.ForEachRow(base, width, [&](const std::byte* x, int64_t rows, int64_t, int64_t n) {
-        if (!found) {
-          const int64_t i = FindValue(reduction.type(), x, rows * n, best);
-          found = i >= 0;
-          if (found) place[0] = seen + i;
         }
-        seen += rows * n;
+        for (int64_t i = 0; i < width; ++i) {
+          if (values != nullptr) write_value(at[0] + i * step[0], best[i]);
+          write_place(at[1] + i * step[1], place[i]);
+        }
       });
-    }
-    for (int64_t i = 0; i < width; ++i) {
-      if (values != nullptr) write_value(at[0] + i * step[0], best[i]);
-      write_place(at[1] + i * step[1], place[i]);
-    }
-  });
 }
 
 template <DimsAre kDims, bool kLargest, ExtremeResult kResult>

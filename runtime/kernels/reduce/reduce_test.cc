@@ -1,5 +1,7 @@
 // Reductions against the reference kernels: every operator, dtype, layout and set of dimensions.
 #include <cmath>
+#include <limits>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -258,6 +260,32 @@ TEST(ReduceTest, FloatProductsSurviveSubnormalPartialProducts) {
     factors[row * kReduceLanes + 1] = row < 8 ? 0.9e38f : 0.9e-20f;
   }
   EXPECT_EQ(ProductOf(factors), OneAfterTheOther(factors));
+}
+
+// Rows whose partial products come near the limits of double, and leave them.
+TEST(ReduceTest, FloatProductsOfWideRangesEqualTheReferenceOrder) {
+  std::mt19937 random(7);
+  for (int trial = 0; trial < 400; ++trial) {
+    const int64_t n = 1 + static_cast<int64_t>(random() % 700);
+    const double center = static_cast<double>(random() % 7) - 3,
+                 width = static_cast<double>(random() % 60);
+    std::vector<float> factors(n);
+    for (float& factor : factors) {
+      const double place = static_cast<double>(random() % 1001) / 500 - 1;
+      factor = static_cast<float>((random() % 2 == 0 ? 1 : -1) * std::exp2(center + width * place));
+    }
+    if (trial % 9 == 0) factors[random() % factors.size()] = 0;
+    double expected = 1;
+    for (const float factor : factors) expected *= static_cast<double>(factor);
+    const double product = ProductRunF32(factors.data(), n);
+    if (std::isnan(expected)) {  // infinity times 0
+      EXPECT_TRUE(std::isnan(product)) << "trial " << trial;
+    } else if (std::abs(expected) < std::numeric_limits<double>::min() || std::isinf(expected)) {
+      EXPECT_EQ(product, expected) << "trial " << trial;
+    } else {
+      EXPECT_NEAR(product / expected, 1, 1e-12) << "trial " << trial;
+    }
+  }
 }
 
 TEST(ReduceTest, OverloadsWithoutDimensionsAndWithOtherDtypes) {

@@ -33,22 +33,34 @@ void Row(const T* in, size_t n, Acc& total, T* out) {
   total = acc;
 }
 
-// Each row is a chain of dependent operations; the chains of several rows overlap.
+// Each row is a chain of dependent operations; the chains of several rows overlap. Elements are converted
+// a block at a time, by vectors.
 template <class Op, class T, class Acc>
 void Rows(const T* in, int64_t in_row, size_t n, Acc* totals, T* out, int64_t out_row) {
   static_assert(kScanRows == 4);
+  constexpr size_t kBlock = 64;
+  Acc block[kScanRows][kBlock];
   Acc a = totals[0], b = totals[1], c = totals[2], e = totals[3];
-  const T *in1 = in + in_row, *in2 = in1 + in_row, *in3 = in2 + in_row;
-  T *out1 = out + out_row, *out2 = out1 + out_row, *out3 = out2 + out_row;
-  for (size_t i = 0; i < n; ++i) {
-    a = Op::Join(a, static_cast<Acc>(in[i]));
-    b = Op::Join(b, static_cast<Acc>(in1[i]));
-    c = Op::Join(c, static_cast<Acc>(in2[i]));
-    e = Op::Join(e, static_cast<Acc>(in3[i]));
-    out[i] = static_cast<T>(a);
-    out1[i] = static_cast<T>(b);
-    out2[i] = static_cast<T>(c);
-    out3[i] = static_cast<T>(e);
+  for (size_t at = 0; at < n; at += kBlock) {
+    const size_t count = HWY_MIN(kBlock, n - at);
+    for (int64_t r = 0; r < kScanRows; ++r) {
+      const T* HWY_RESTRICT from = in + r * in_row + at;
+      for (size_t i = 0; i < count; ++i) block[r][i] = static_cast<Acc>(from[i]);
+    }
+    for (size_t i = 0; i < count; ++i) {
+      a = Op::Join(a, block[0][i]);
+      b = Op::Join(b, block[1][i]);
+      c = Op::Join(c, block[2][i]);
+      e = Op::Join(e, block[3][i]);
+      block[0][i] = a;
+      block[1][i] = b;
+      block[2][i] = c;
+      block[3][i] = e;
+    }
+    for (int64_t r = 0; r < kScanRows; ++r) {
+      T* HWY_RESTRICT to = out + r * out_row + at;
+      for (size_t i = 0; i < count; ++i) to[i] = static_cast<T>(block[r][i]);
+    }
   }
   totals[0] = a;
   totals[1] = b;

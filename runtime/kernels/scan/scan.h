@@ -1,4 +1,4 @@
-// Cumulative sums and products along one dimension.
+// Cumulative sums and products along one dimension (running_extremes.h and log_scan.h: the other scans).
 //
 // Floating-point elements are combined in double precision in order, as in the reference kernel:
 // results have the same bits. Integers wrap.

@@ -50,9 +50,15 @@ bool AnyBeatsImpl(const float* HWY_RESTRICT x, size_t n, float bound, bool large
 }
 
 size_t FirstOutsideImpl(const int64_t* HWY_RESTRICT index, size_t n, int64_t size) {
-  int any = 0;
-  for (size_t i = 0; i < n; ++i) any |= (index[i] < 0 ? 1 : 0) | (index[i] >= size ? 1 : 0);
-  for (size_t i = 0; any != 0 && i < n; ++i) {
+  // The sign bit of x or of size - 1 - x is set if x is outside.
+  const uint64_t last = static_cast<uint64_t>(size) - 1;
+  uint64_t any = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const auto x = static_cast<uint64_t>(index[i]);
+    any |= x | (last - x);
+  }
+  if (any >> 63 == 0) return n;
+  for (size_t i = 0; i < n; ++i) {
     if (index[i] < 0 || index[i] >= size) return i;
   }
   return n;

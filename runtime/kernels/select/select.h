@@ -1,4 +1,4 @@
-// Selection of elements by index (gather) and by rank (topk). Results have the bits of the
+// Selection of elements by index (gather, scatter) and by rank (topk). Results have the bits of the
 // reference kernels.
 #ifndef BELAY_RUNTIME_KERNELS_SELECT_SELECT_H_
 #define BELAY_RUNTIME_KERNELS_SELECT_SELECT_H_
@@ -25,6 +25,8 @@ bool AnyBeats(const float* x, size_t n, float bound, bool largest);
 size_t FirstOutside(const int64_t* index, size_t n, int64_t size);
 
 absl::Span<const Kernel> SelectHighwayKernels();
+// scatter, scatter_add and scatter_reduce.
+absl::Span<const Kernel> ScatterHighwayKernels();
 
 }  // namespace belay
 

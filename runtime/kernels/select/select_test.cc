@@ -1,4 +1,8 @@
 // Gather and topk against the reference kernels.
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "gtest/gtest.h"
 #include "runtime/kernels/kernel_comparison.h"
 
@@ -60,6 +64,72 @@ TEST(SelectTest, TopKOfEveryLengthAndOrder) {
                                  EValue(int64_t{4}), EValue(dim), EValue(true), EValue(true)},
                                 {dtype, DType::kInt64}}));
       }
+    }
+  }
+}
+
+// Returns a call that scatters a source of the index's sizes along `dim`.
+KernelCall Scattered(const char* op, DType dtype, const Sizes& self, int64_t dim,
+                     const TestTensorSpec& index, Layout layout) {
+  const std::string name = op;
+  KernelCall call = {op, {TestTensorSpec{dtype, self, layout}, EValue(dim), index}, {dtype}};
+  if (name.find(".value") != std::string::npos) {
+    call.arguments.push_back(EValue(int64_t{3}));
+  } else {
+    call.arguments.push_back(TestTensorSpec{dtype, index.sizes, layout});
+  }
+  return call;
+}
+
+TEST(ScatterTest, EveryLengthDimensionDtypeAndLayout) {
+  KernelComparison comparison;
+  for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kInt64, DType::kInt32}) {
+    for (const char* op :
+         {"aten.scatter.src", "aten.scatter.value", "aten.scatter_add.default",
+          "aten.scatter.reduce", "aten.scatter.value_reduce", "aten.scatter_reduce.two"}) {
+      const std::string name = op;
+      std::vector<std::string_view> reductions = {""};
+      if (name == "aten.scatter_reduce.two") reductions = {"sum", "prod", "amax", "amin"};
+      if (name == "aten.scatter.reduce" || name == "aten.scatter.value_reduce")
+        reductions = {"add", "multiply"};
+      for (std::string_view reduce : reductions) {
+        const auto compare = [&](const Sizes& self, int64_t dim, const TestTensorSpec& index,
+                                 Layout layout) {
+          KernelCall call = Scattered(op, dtype, self, dim, index, layout);
+          if (!reduce.empty()) call.arguments.push_back(EValue(reduce));
+          if (name == "aten.scatter_reduce.two") call.arguments.push_back(EValue(true));
+          ASSERT_TRUE(comparison.Compare(call));
+        };
+        for (int64_t n : {1, 2, 7, 16, 33, 1025}) {
+          // Equal indices (an index of one row) and different ones.
+          compare({9, n}, 0, {DType::kInt64, {4, n}, Layout::kRowMajor, Values::kNormal, 1},
+                  Layout::kRowMajor);
+          compare({9, n}, 0, {DType::kInt64, {4, n}, Layout::kRowMajor, Values::kNormal, 9},
+                  Layout::kRowMajor);
+          compare({3, 9}, 1, {DType::kInt32, {2, n}, Layout::kRowMajor, Values::kNormal, 9},
+                  Layout::kRowMajor);
+        }
+        for (Layout layout : {Layout::kReversed, Layout::kGaps}) {
+          for (int64_t dim : {0, 1, -1}) {
+            compare({5, 6, 7}, dim, {DType::kInt64, {4, 3, 5}, layout, Values::kNormal, 4}, layout);
+          }
+        }
+        compare({}, 0, {DType::kInt64, {}, Layout::kRowMajor, Values::kNormal, 1},
+                Layout::kRowMajor);
+        compare({4, 0}, 0, {DType::kInt64, {4, 0}, Layout::kRowMajor, Values::kNormal, 1},
+                Layout::kRowMajor);
+      }
+    }
+  }
+}
+
+TEST(ScatterTest, AssignsEveryWidth) {
+  KernelComparison comparison;
+  for (DType dtype : {DType::kInt8, DType::kInt16, DType::kFloat16, DType::kBFloat16}) {
+    for (int64_t dim : {0, 1}) {
+      ASSERT_TRUE(comparison.Compare(Scattered(
+          "aten.scatter.src", dtype, {6, 40}, dim,
+          {DType::kInt64, {5, 40}, Layout::kRowMajor, Values::kNormal, 6}, Layout::kRowMajor)));
     }
   }
 }

@@ -1,0 +1,142 @@
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/core/status_macros.h"
+#include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernel_interface/shape_rules/scatter.h"
+#include "runtime/kernels/element_copy/convert_run.h"
+#include "runtime/kernels/element_copy/copy_strided.h"
+#include "runtime/kernels/element_copy/run_source.h"
+#include "runtime/kernels/operands/gather_walk.h"
+#include "runtime/kernels/operands/operands.h"
+#include "runtime/kernels/operands/scalar_element.h"
+#include "runtime/kernels/select/scatter.h"
+#include "runtime/kernels/select/select.h"
+
+namespace belay {
+namespace {
+
+using Call = ScatterCall<KernelArguments>;
+
+// Combines the elements of `src` with those of `out` at the positions of `index` along `dim`.
+// kOutOfRange at the first index outside. Precondition: the sizes fit (CheckGatherShapes).
+absl::Status ScatterInto(const TensorView& out_view, int dim, const TensorView& index_view,
+                         const TensorView& src_view, const ScatterLoops& loops) {
+  if (index_view.numel() == 0) return absl::OkStatus();
+  const TensorView out = AtLeastVector(out_view), index = AtLeastVector(index_view),
+                   src = AtLeastVector(src_view);
+  const int last = index.rank() - 1;
+  Strides rest = out.strides;
+  rest[dim] = 0;
+  Sizes outer = index.sizes;
+  outer.erase(last);
+  ScatterRun run;
+  run.step = out.strides[dim];
+  run.rest = rest[last];
+  run.from_step = src.strides[last];
+  const int64_t size = out.sizes[dim];
+  const bool adjacent = run.rest == 1 && (run.from_step == 0 || run.from_step == 1);
+  for (StridedIterator<3> it(outer, {index.strides, src.strides, rest}); !it.done(); it.Next()) {
+    RunSource source(ElementAddress(index, it.offset(0)), index.dtype, {index.sizes[last]},
+                     {index.strides[last]}, DType::kInt64);
+    RunStorage read, own;
+    for (int64_t at = 0; at < index.sizes[last]; at += kRunBufferLength) {
+      const int64_t count = std::min(kRunBufferLength, index.sizes[last] - at);
+      const auto n = static_cast<size_t>(count);
+      const auto* indices = static_cast<const int64_t*>(source.Next(count, read));
+      run.to = ElementAddress(out, it.offset(2) + at * run.rest);
+      run.from = ElementAddress(src, it.offset(1) + at * run.from_step);
+      // Each index is read once before it is checked and used, since the index tensor may alias the
+      // result. Equal indices, as those of an expanded tensor: one is enough.
+      const int64_t place = *indices;
+      if (adjacent && AllEqual(indices, n, place)) {
+        if (place < 0 || place >= size) return IndexOutOfRange(place, size, dim);
+        loops.adjacent(ElementAddress(out, it.offset(2) + at + place * run.step), run.from,
+                       run.from_step, n);
+        continue;
+      }
+      if (indices != static_cast<const void*>(read.bytes)) {
+        std::memcpy(own.bytes, indices, n * sizeof(int64_t));
+        indices = reinterpret_cast<const int64_t*>(own.bytes);
+      }
+      run.index = indices;
+      run.n = FirstOutside(indices, n, size);
+      loops.indexed(run);
+      if (run.n < n) return IndexOutOfRange(indices[run.n], size, dim);
+    }
+  }
+  return absl::OkStatus();
+}
+
+Update UpdateFor(ScatterReduction reduction, Update unnamed) {
+  switch (reduction) {
+    case ScatterReduction::kProduct:
+      return Update::kMultiply;
+    case ScatterReduction::kMaximum:
+      return Update::kMaximum;
+    case ScatterReduction::kMinimum:
+      return Update::kMinimum;
+    case ScatterReduction::kSum:
+      return Update::kAdd;
+    case ScatterReduction::kNone:
+    case ScatterReduction::kMean:
+      break;
+  }
+  return unnamed;
+}
+
+// `kUnnamed`: the update of calls that do not name a reduction.
+template <Update kUnnamed>
+absl::Status Scatter(KernelContext& context, const Call& call) {
+  const TensorView& self = *call.self;
+  const ScatterLoops loops = FindScatterLoops(UpdateFor(call.reduction, kUnnamed), self.dtype);
+  if (loops.indexed == nullptr)
+    return absl::InternalError("the call changed after the kernel was chosen");
+  ABSL_RETURN_IF_ERROR(ExpectNumbers("self", self));
+  ScalarElement element;
+  TensorView src;
+  if (call.src != nullptr) {
+    src = *call.src;
+  } else {
+    ABSL_ASSIGN_OR_RETURN(element, ScalarElement::Create(call.value, self.dtype));
+    src.dtype = self.dtype;
+    src.sizes = call.index->sizes;
+    src.strides = Strides(call.index->rank(), 0);
+    src.data = element.data();
+  }
+  ABSL_ASSIGN_OR_RETURN(const int dim, call.CheckShapes());
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, self.dtype, self));
+  CopyConvertible(self, *out);
+  return ScatterInto(*out, dim, *call.index, src, loops);
+}
+
+// Means, and reductions without self, need several passes: the reference kernel has them.
+template <Update kUnnamed>
+bool Accepts(const KernelContext& context, const Call& call) {
+  return call.reduction != ScatterReduction::kMean && call.include_self &&
+         kRunTypes.contains(call.self->dtype) &&
+         FindScatterLoops(UpdateFor(call.reduction, kUnnamed), call.self->dtype).indexed != nullptr;
+}
+
+template <Update kUnnamed>
+constexpr Kernel Row(std::string_view op, std::string_view signature, std::string_view name) {
+  return KernelRow<&Scatter<kUnnamed>, &Accepts<kUnnamed>>(op, signature, name,
+                                                           KernelEngine::kHighway);
+}
+
+constexpr Kernel kKernels[] = {
+    Row<Update::kAssign>("aten.scatter.reduce", "self dim index src reduce", "ScatterNamedSimd"),
+    Row<Update::kAssign>("aten.scatter.src", "self dim index src", "ScatterSimd"),
+    Row<Update::kAssign>("aten.scatter.value", "self dim index value", "ScatterValueSimd"),
+    Row<Update::kAssign>("aten.scatter.value_reduce", "self dim index value reduce",
+                         "ScatterValueNamedSimd"),
+    Row<Update::kAdd>("aten.scatter_add.default", "self dim index src", "ScatterAddSimd"),
+    Row<Update::kAdd>("aten.scatter_reduce.two", "self dim index src reduce include_self",
+                      "ScatterReduceSimd"),
+};
+
+}  // namespace
+
+absl::Span<const Kernel> ScatterHighwayKernels() { return kKernels; }
+
+}  // namespace belay
