@@ -1,13 +1,12 @@
 #include "runtime/kernels/scan/running_extremes.h"
 
+#include <limits>
 #include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/scan/running_extremes.cc"
 #include "hwy/foreach_target.h"
 // Must come after foreach_target.h.
-#include <limits>
-
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
