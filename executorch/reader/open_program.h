@@ -30,7 +30,7 @@ struct OpenOptions {
   std::vector<std::string> data_files;
   // Replaces delegates, e.g. XnnpackConverter (executorch/payload_import/delegate_converter.h);
   // null: delegates stay as the file has them.
-  DelegateConverter convert_delegates;
+  DelegateConverter convert_delegates = {};
 };
 
 // Maps (or copies) the file and translates it. Errors name the file, the method, and the value or
