@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "executorch/format/xnnpack_payload_generated.h"
 #include "runtime/core/sizes.h"
@@ -23,10 +24,13 @@ struct Value {
   Sizes sizes;  // the largest, in memory order
   bool is_constant = false;
   absl::Span<const std::byte> constant;  // the bytes of its elements, possibly more
-  float scale = 0;                       // QINT8, QINT32
-  int32_t zero_point = 0;                // QINT8
-  std::vector<float> channel_scales;     // QCINT8, QCINT32: one per index of channel_dim
+  float scale = 0;                       // QINT8, QUINT8, QINT32
+  int32_t zero_point = 0;                // QINT8, QUINT8
+  // QCINT8, QCINT4, QCINT32: one per index of channel_dim. QBINT4: [out, in / group_size].
+  std::vector<float> channel_scales;
   int channel_dim = 0;
+  int64_t group_size = 0;  // QBINT4
+  int nonbatch_dims = 0;   // QDINT8: the trailing dimensions that share a scale and zero point
   int argument = -1, output = -1;  // index in the call; at most one of the two is not -1
 };
 
@@ -63,6 +67,13 @@ struct Graph {
   const Value* input(const Node& node, int i) const {
     return node.inputs[i] < 0 ? nullptr : &values[node.inputs[i]];
   }
+};
+
+// The datatypes and nodes that a user of the graph supports, beyond the rules of ReadGraph.
+// Functions return kUnimplemented for others.
+struct GraphSupport {
+  absl::Status (*check_value)(const Value& value);
+  absl::Status (*check_node)(const Graph& graph, const Node& node);  // before its output's sizes
 };
 
 // "node 3 (Conv2d)".

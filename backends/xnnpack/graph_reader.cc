@@ -1,6 +1,7 @@
 #include "backends/xnnpack/graph_reader.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <optional>
@@ -30,18 +31,64 @@ constexpr std::string_view kTables = "the payload's tables";
 
 absl::Status Invalid(std::string message) { return absl::InvalidArgumentError(std::move(message)); }
 
-// Bytes per element; nullopt for unsupported datatypes.
-std::optional<int64_t> ElementBytes(Datatype datatype) {
+// Bytes of a value; nullopt if the datatype has no elements in memory, or on overflow. Rows of 4-bit
+// elements have an even length (CheckSizes).
+std::optional<int64_t> ByteSize(Datatype datatype, const Sizes& sizes) {
+  const std::optional<int64_t> numel = NumElements(sizes);
+  if (!numel.has_value()) return std::nullopt;
   switch (datatype) {
     case Datatype::FP32:
     case Datatype::QINT32:
     case Datatype::QCINT32:
-      return 4;
+    case Datatype::INT32:
+      return CheckedMul(*numel, int64_t{4});
+    case Datatype::FP16:
+    case Datatype::BF16:
+      return CheckedMul(*numel, int64_t{2});
     case Datatype::QINT8:
+    case Datatype::QUINT8:
     case Datatype::QCINT8:
-      return 1;
+    case Datatype::QDINT8:
+    case Datatype::QPINT8:
+      return *numel;
+    case Datatype::QCINT4:
+    case Datatype::QBINT4:
+      return *numel / 2;
     default:
       return std::nullopt;
+  }
+}
+
+// The quantization parameters of a datatype.
+enum class Quantization : uint8_t { kNone, kTensor, kChannel, kToken, kGroup };
+Quantization QuantizationOf(Datatype datatype) {
+  switch (datatype) {
+    case Datatype::QINT8:
+    case Datatype::QUINT8:
+    case Datatype::QINT32:
+      return Quantization::kTensor;
+    case Datatype::QCINT8:
+    case Datatype::QCINT4:
+    case Datatype::QCINT32:
+      return Quantization::kChannel;
+    case Datatype::QDINT8:
+    case Datatype::QPINT8:
+      return Quantization::kToken;
+    case Datatype::QBINT4:
+      return Quantization::kGroup;
+    default:
+      return Quantization::kNone;
+  }
+}
+
+bool ZeroPointFits(Datatype datatype, int32_t zero_point) {
+  switch (datatype) {
+    case Datatype::QINT8:
+      return zero_point >= INT8_MIN && zero_point <= INT8_MAX;
+    case Datatype::QUINT8:
+      return zero_point >= 0 && zero_point <= UINT8_MAX;
+    default:
+      return zero_point == 0;
   }
 }
 
@@ -53,12 +100,13 @@ absl::Status CheckScale(float scale) {
 class Reader {
  public:
   Reader(const fb::Graph& root, absl::Span<const std::byte> region, const NamedDataMap& named_data,
-         size_t arguments, size_t outputs, MemoryBudget& memory)
+         size_t arguments, size_t outputs, const GraphSupport& support, MemoryBudget& memory)
       : root_(root),
         region_(region),
         named_data_(named_data),
         arguments_(arguments),
         outputs_(outputs),
+        support_(support),
         memory_(memory),
         argument_taken_(arguments, false),
         output_taken_(outputs, false) {}
@@ -142,17 +190,18 @@ class Reader {
     value.datatype = tensor->datatype();
     if (value.id == kInvalidId) return Invalid("it has no id");
     ABSL_ASSIGN_OR_RETURN(value.sizes, ReadNumbers(tensor->dims(), tensor->num_dims()));
-    const std::optional<int64_t> numel = NumElements(value.sizes);
-    const std::optional<int64_t> element = ElementBytes(value.datatype);
-    if (!element.has_value() || tensor->dq_datatype() != Datatype::INVALID) {
-      return absl::UnimplementedError(absl::StrCat(
-          "datatype ", DatatypeName(element.has_value() ? tensor->dq_datatype() : value.datatype),
-          element.has_value() ? " as a dynamic quantization" : "",
-          " is not supported; supported are FP32, QINT8, and as constants QCINT8, "
-          "QINT32, QCINT32"));
+    ABSL_RETURN_IF_ERROR(support_.check_value(value));
+    if (tensor->dq_datatype() != Datatype::INVALID) {
+      return absl::UnimplementedError(absl::StrCat("datatype ", DatatypeName(tensor->dq_datatype()),
+                                                   " as a dynamic quantization is not supported"));
     }
-    const std::optional<int64_t> bytes =
-        numel.has_value() ? CheckedMul(*numel, *element) : std::nullopt;
+    const bool nibbles = value.datatype == Datatype::QCINT4 || value.datatype == Datatype::QBINT4;
+    if (nibbles && (value.sizes.size() != 2 || value.sizes[1] % 2 != 0)) {
+      return absl::UnimplementedError(absl::StrCat("datatype ", DatatypeName(value.datatype),
+                                                   " of sizes ", FormatSizes(value.sizes),
+                                                   ", expected a matrix with rows of even length"));
+    }
+    const std::optional<int64_t> bytes = ByteSize(value.datatype, value.sizes);
     if (!bytes.has_value() || *bytes == 0 || *bytes >= kMaxBytes) {
       return Invalid(absl::StrCat("sizes ", FormatSizes(value.sizes),
                                   bytes == int64_t{0} ? " have no elements" : " are too large"));
@@ -177,47 +226,73 @@ class Reader {
   }
 
   absl::Status ReadQuantization(const fb::QuantizedTensorValue* wire, Value& value) {
-    const bool per_tensor = value.datatype == Datatype::QINT8 || value.datatype == Datatype::QINT32;
-    const bool per_channel =
-        value.datatype == Datatype::QCINT8 || value.datatype == Datatype::QCINT32;
+    const Quantization kind = QuantizationOf(value.datatype);
+    if (kind == Quantization::kNone && wire == nullptr) return absl::OkStatus();
     if (wire == nullptr) {
-      if (!per_tensor && !per_channel) return absl::OkStatus();
       return Invalid(absl::StrCat("datatype ", DatatypeName(value.datatype),
                                   " without quantization parameters"));
     }
     if (const fb::PerTensorQuant* quant = wire->quant_params_as_PerTensorQuant();
-        quant != nullptr && per_tensor) {
+        quant != nullptr && kind == Quantization::kTensor) {
       value.scale = quant->scale();
       value.zero_point = quant->zero_point();
       ABSL_RETURN_IF_ERROR(CheckScale(value.scale));
-      const bool fits = value.datatype == Datatype::QINT8
-                            ? value.zero_point >= INT8_MIN && value.zero_point <= INT8_MAX
-                            : value.zero_point == 0;
-      if (fits) return absl::OkStatus();
+      if (ZeroPointFits(value.datatype, value.zero_point)) return absl::OkStatus();
       return Invalid(absl::StrCat("datatype ", DatatypeName(value.datatype), " with zero point ",
                                   value.zero_point));
     }
-    const fb::PerChannelQuant* quant = wire->quant_params_as_PerChannelQuant();
-    if (quant == nullptr || !per_channel) {
-      return Invalid(absl::StrCat("datatype ", DatatypeName(value.datatype),
-                                  " with quantization parameters of kind ",
-                                  static_cast<int>(wire->quant_params_type())));
-    }
-    if (!value.is_constant) {
-      return absl::UnimplementedError(absl::StrCat("datatype ", DatatypeName(value.datatype),
-                                                   " of a value that is not constant"));
-    }
-    if (quant->channel_dim() < 0 || quant->channel_dim() >= value.sizes.size()) {
-      return Invalid(absl::StrCat("channel_dim ", quant->channel_dim(), " of sizes ",
+    if (const fb::PerTokenDynamicQuant* quant = wire->quant_params_as_PerTokenDynamicQuant();
+        quant != nullptr && kind == Quantization::kToken) {
+      value.nonbatch_dims = quant->num_nonbatch_dims();
+      if (value.nonbatch_dims >= 1 && value.nonbatch_dims <= value.sizes.size()) {
+        return absl::OkStatus();
+      }
+      return Invalid(absl::StrCat(value.nonbatch_dims,
+                                  " dimensions that are not batches, of sizes ",
                                   FormatSizes(value.sizes)));
     }
-    value.channel_dim = quant->channel_dim();
-    return ReadScales(*quant, value);
+    if (const fb::PerChannelQuant* quant = wire->quant_params_as_PerChannelQuant();
+        quant != nullptr && kind == Quantization::kChannel) {
+      ABSL_RETURN_IF_ERROR(CheckIsConstant(value));
+      if (quant->channel_dim() < 0 || quant->channel_dim() >= value.sizes.size()) {
+        return Invalid(absl::StrCat("channel_dim ", quant->channel_dim(), " of sizes ",
+                                    FormatSizes(value.sizes)));
+      }
+      value.channel_dim = quant->channel_dim();
+      return ReadScales(*quant, static_cast<uint64_t>(value.sizes[value.channel_dim]),
+                        sizeof(float), value);
+    }
+    if (const fb::PerChannelGroupQuant* quant = wire->quant_params_as_PerChannelGroupQuant();
+        quant != nullptr && kind == Quantization::kGroup) {
+      ABSL_RETURN_IF_ERROR(CheckIsConstant(value));
+      value.group_size = quant->group_size();
+      if (quant->channel_dim() != 0 || value.group_size < 1 ||
+          value.sizes[1] % value.group_size != 0) {
+        return Invalid(absl::StrCat("groups of ", value.group_size, " along channel_dim ",
+                                    quant->channel_dim(), " of sizes ", FormatSizes(value.sizes)));
+      }
+      return ReadScales(*quant,
+                        static_cast<uint64_t>(value.sizes[0] * (value.sizes[1] / value.group_size)),
+                        sizeof(uint16_t), value);
+    }
+    return Invalid(absl::StrCat("datatype ", DatatypeName(value.datatype),
+                                " with quantization parameters of kind ",
+                                static_cast<int>(wire->quant_params_type())));
   }
 
-  absl::Status ReadScales(const fb::PerChannelQuant& quant, Value& value) {
-    const auto channels = static_cast<uint64_t>(value.sizes[value.channel_dim]);
+  static absl::Status CheckIsConstant(const Value& value) {
+    if (value.is_constant) return absl::OkStatus();
+    return absl::UnimplementedError(absl::StrCat("datatype ", DatatypeName(value.datatype),
+                                                 " of a value that is not constant"));
+  }
+
+  // Reads `expected` scales: floats in the table, or a constant whose elements have
+  // `constant_bytes` bytes: 4 for floats, 2 for bfloat16.
+  template <class Quant>
+  absl::Status ReadScales(const Quant& quant, uint64_t expected, size_t constant_bytes,
+                          Value& value) {
     const bool in_table = quant.scale_buffer_idx() == 0;
+    const size_t element = in_table ? sizeof(float) : constant_bytes;
     absl::Span<const std::byte> bytes;
     uint64_t count = quant.num_scales();
     if (in_table) {
@@ -226,16 +301,24 @@ class Reader {
     } else {
       ABSL_ASSIGN_OR_RETURN(bytes, Constant(quant.scale_buffer_idx()));
     }
-    if (count != channels || bytes.size() / sizeof(float) < count) {
-      return Invalid(absl::StrCat("expected ", channels, " scales, got ", count, " in ",
+    if (count != expected || bytes.size() / element < count) {
+      return Invalid(absl::StrCat("expected ", expected, " scales, got ", count, " in ",
                                   bytes.size(), " bytes"));
     }
     // At most the constant's bytes; but many values may share one constant.
     ABSL_RETURN_IF_ERROR(memory_.Take(count * sizeof(float), "scales"));
     ABSL_RETURN_IF_ERROR(CheckMemory(count * sizeof(float), "scales"));
     value.channel_scales.resize(count);
-    std::memcpy(value.channel_scales.data(), bytes.data(), count * sizeof(float));
-    for (float scale : value.channel_scales) ABSL_RETURN_IF_ERROR(CheckScale(scale));
+    for (size_t i = 0; i < count; ++i) {
+      if (element == sizeof(float)) {
+        std::memcpy(&value.channel_scales[i], bytes.data() + i * element, element);
+      } else {
+        uint16_t bits = 0;
+        std::memcpy(&bits, bytes.data() + i * element, element);
+        value.channel_scales[i] = std::bit_cast<float>(uint32_t{bits} << 16);
+      }
+      ABSL_RETURN_IF_ERROR(CheckScale(value.channel_scales[i]));
+    }
     return absl::OkStatus();
   }
 
@@ -301,11 +384,9 @@ class Reader {
     Node node;
     node.type = wire.node_type();
     node.debug_handle = wire.debug_handle();
-    const NodeRule* rule = FindNodeRule(node.type);
-    if (rule == nullptr || !(rule->fp32 || rule->qint8 || rule->function)) {
+    if (!HasNodeFields(node.type)) {
       return absl::UnimplementedError(absl::StrCat("node type ", static_cast<int>(node.type), ", ",
-                                                   NodeTypeName(node.type),
-                                                   ", is not supported by this XNNPACK"));
+                                                   NodeTypeName(node.type), ", is not supported"));
     }
     if (const fb::OutputMinMax* bounds = wire.output_min_max(); bounds != nullptr) {
       node.min = bounds->output_min();
@@ -318,7 +399,7 @@ class Reader {
     }
     ABSL_ASSIGN_OR_RETURN(const OperandIds operands, ReadNodeFields(wire, node));
     ABSL_RETURN_IF_ERROR(Resolve(operands, node));
-    ABSL_RETURN_IF_ERROR(CheckDatatypes(*rule, node));
+    ABSL_RETURN_IF_ERROR(support_.check_node(graph_, node));
     std::vector<const Sizes*> sizes;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const Value* value = graph_.input(node, static_cast<int>(i));
@@ -335,83 +416,11 @@ class Reader {
     return absl::OkStatus();
   }
 
-  static bool HasWeights(NodeType type) {
-    return type == NodeType::FullyConnected || type == NodeType::Conv2d ||
-           type == NodeType::DepthwiseConv2d || type == NodeType::ConvTranspose2d;
-  }
-
-  absl::Status CheckDatatypes(const NodeRule& rule, const Node& node) const {
-    const Value& input = *graph_.input(node, 0);
-    const Value& output = graph_.values[node.output];
-    const auto unsupported = [&](const Value& value) {
-      return absl::UnimplementedError(absl::StrCat("value ", value.id, " of datatype ",
-                                                   DatatypeName(value.datatype),
-                                                   " is not supported here"));
-    };
-    for (const Value* value : {&input, &output}) {
-      if (!(value->datatype == Datatype::FP32 && (rule.fp32 || rule.function)) &&
-          !(value->datatype == Datatype::QINT8 && rule.qint8)) {
-        return unsupported(*value);
-      }
-    }
-    if (node.type == NodeType::Convert) {
-      return input.datatype == output.datatype ? unsupported(output) : absl::OkStatus();
-    }
-    if (input.datatype != output.datatype) return unsupported(output);
-    if (HasWeights(node.type)) {
-      return CheckWeights(node, input, *graph_.input(node, 1), graph_.input(node, 2), output);
-    }
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const Value& value = *graph_.input(node, static_cast<int>(i));
-      if (value.datatype != output.datatype) return unsupported(value);
-      if (rule.moves && (value.scale != output.scale || value.zero_point != output.zero_point)) {
-        return absl::UnimplementedError(
-            absl::StrCat("values ", value.id, " and ", output.id,
-                         " have different quantization parameters, which it does not convert"));
-      }
-    }
-    if (node.type == NodeType::PReLU && !graph_.input(node, 1)->is_constant) {
-      return absl::UnimplementedError("slopes that are not constant");
-    }
-    return absl::OkStatus();
-  }
-
-  static absl::Status CheckWeights(const Node& node, const Value& input, const Value& filter,
-                                   const Value* bias, const Value& output) {
-    if (!filter.is_constant || (bias != nullptr && !bias->is_constant)) {
-      return absl::UnimplementedError("a filter or bias that is not constant");
-    }
-    if (input.datatype == Datatype::FP32) {
-      if (filter.datatype == Datatype::FP32 &&
-          (bias == nullptr || bias->datatype == Datatype::FP32)) {
-        return absl::OkStatus();
-      }
-    } else if (bias == nullptr || bias->datatype == Datatype::QINT32 ||
-               bias->datatype == Datatype::QCINT32) {
-      if (filter.datatype == Datatype::QINT8) {
-        if (filter.zero_point == 0) return absl::OkStatus();
-        return Invalid(absl::StrCat("a filter with zero point ", filter.zero_point));
-      }
-      const int channels = node.type == NodeType::DepthwiseConv2d ? 3 : 0;
-      if (filter.datatype == Datatype::QCINT8) {
-        if (node.type == NodeType::FullyConnected && (node.flags & 1) != 0) {
-          return absl::UnimplementedError("a QCINT8 filter that is stored [in, out]");
-        }
-        if (filter.channel_dim == channels) return absl::OkStatus();
-        return Invalid(absl::StrCat("a filter of sizes ", FormatSizes(filter.sizes),
-                                    " with channel_dim ", filter.channel_dim));
-      }
-    }
-    return absl::UnimplementedError(absl::StrCat(
-        "input ", DatatypeName(input.datatype), ", filter ", DatatypeName(filter.datatype),
-        ", bias ", bias == nullptr ? "none" : DatatypeName(bias->datatype), ", output ",
-        DatatypeName(output.datatype), " is not a supported combination"));
-  }
-
   const fb::Graph& root_;
   absl::Span<const std::byte> region_;
   const NamedDataMap& named_data_;
   size_t arguments_, outputs_;
+  const GraphSupport& support_;
   MemoryBudget& memory_;
   std::vector<bool> argument_taken_, output_taken_;
   Graph graph_;
@@ -426,7 +435,8 @@ std::string DescribeNode(const Graph& graph, size_t index) {
 }
 
 absl::StatusOr<Graph> ReadGraph(absl::Span<const std::byte> payload, const NamedDataMap& named_data,
-                                size_t arguments, size_t outputs, MemoryBudget& memory) {
+                                size_t arguments, size_t outputs, const GraphSupport& support,
+                                MemoryBudget& memory) {
   ABSL_ASSIGN_OR_RETURN(const PayloadParts parts, SplitPayload(payload));
   ABSL_RETURN_IF_ERROR(memory.Take(parts.flatbuffer.size(), kTables));
   ABSL_ASSIGN_OR_RETURN(const AlignedBuffer tables, AlignedBuffer::Create(parts.flatbuffer.size()));
@@ -438,7 +448,7 @@ absl::StatusOr<Graph> ReadGraph(absl::Span<const std::byte> payload, const Named
   bound.Add(arguments + outputs, 2);
   ABSL_RETURN_IF_ERROR(memory.Take(bound.bytes(), kTables));
   ABSL_RETURN_IF_ERROR(CheckMemory(bound.bytes(), kTables));
-  return Reader(*root, parts.constants, named_data, arguments, outputs, memory).Read();
+  return Reader(*root, parts.constants, named_data, arguments, outputs, support, memory).Read();
 }
 
 }  // namespace belay::xnnpack

@@ -19,19 +19,22 @@ namespace belay::xnnpack {
 //   - a node's inputs are constants, arguments, or outputs of earlier nodes; each value is written
 //     at most once, and each output of the call exactly once; constants and arguments are not
 //     written
-//   - the operands of a node have supported datatypes; filters, biases and slopes are constants;
-//     the output has the sizes that follow from the inputs (OutputSizes)
+//   - values of per-channel and per-group datatypes are constants; 4-bit values are matrices with
+//     rows of even length; groups divide rows
+//   - values and nodes are accepted by `support`
+//   - the output of a node has the sizes that follow from the inputs (OutputSizes)
 // Constants are views of the payload or of named data. Nothing else of the payload is referenced.
 //
 //   kDataLoss           the header or the FlatBuffer is damaged
 //   kInvalidArgument    a rule is violated, or the graph does not match the call's number of
 //                       arguments and outputs; names the value or node
 //   kNotFound           a key without named data
-//   kUnimplemented      another version of the format; a node type, datatype or combination that
-//                       the library or this backend does not support; names it
+//   kUnimplemented      another version of the format; an unknown node type; a dynamic quantization
+//                       of an old file; the errors of `support`, with the value or node
 //   kResourceExhausted  `memory`, which is charged for the tables
 absl::StatusOr<Graph> ReadGraph(absl::Span<const std::byte> payload, const NamedDataMap& named_data,
-                                size_t arguments, size_t outputs, MemoryBudget& memory);
+                                size_t arguments, size_t outputs, const GraphSupport& support,
+                                MemoryBudget& memory);
 
 }  // namespace belay::xnnpack
 

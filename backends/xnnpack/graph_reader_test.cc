@@ -1,5 +1,7 @@
 #include "backends/xnnpack/graph_reader.h"
 
+#include <cstdint>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <string>
@@ -371,6 +373,102 @@ TEST(GraphReaderTest, ChargesScalesToTheBudget) {
   }
   EXPECT_TRUE(scales_were_too_many);
   EXPECT_OK(Read(payload, 1, 1, {}, least + 1).status());
+}
+
+// --- Datatypes that the library does not have ---
+
+constexpr GraphSupport kAny = {[](const Value&) { return absl::OkStatus(); },
+                               [](const Graph&, const Node&) { return absl::OkStatus(); }};
+
+absl::StatusOr<Graph> ReadAny(const PayloadBuilder& payload) {
+  return Read(payload.Serialize(), 1, 1, {}, 1 << 20, kAny);
+}
+
+// A linear layer of f32[2,4] by 4-bit weights [3, 4], quantized in groups of 2.
+struct GroupedLinear : PayloadBuilder {
+  uint32_t x = Input(0, {2, 4}), y = Output(1, {2, 3}), rows = Tensor({2, 4});
+  uint32_t filter = Constant({3, 4}, {0, 0});
+  fb::FullyConnectedT* node = nullptr;
+  GroupedLinear() {
+    QuantizeRows(rows, 1);
+    QuantizeGroups(filter, {1, 2, 3, 4, 5, 6}, 2);
+    Unary(NodeType::Convert, x, rows);
+    node = &Add<fb::FullyConnectedT>(NodeType::FullyConnected);
+    node->input1_id = rows;
+    node->filter_id = filter;
+    node->bias_id = kNoId;
+    node->output_id = y;
+  }
+  fb::PerChannelGroupQuantT& groups() {
+    return *graph()
+                .values[filter]
+                ->value.AsQuantizedTensorValue()
+                ->quant_params.AsPerChannelGroupQuant();
+  }
+};
+
+TEST(GraphReaderTest, ReadsRowsAndGroups) {
+  ASSERT_OK_AND_ASSIGN(const Graph graph, ReadAny(GroupedLinear()));
+  EXPECT_EQ(graph.values[2].nonbatch_dims, 1);
+  EXPECT_EQ(graph.values[3].group_size, 2);
+  EXPECT_EQ(graph.values[3].channel_scales, std::vector<float>({1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(graph.values[3].constant.size(), 8u);
+}
+
+TEST(GraphReaderTest, ScalesOfGroupsInConstantsAreBfloat16) {
+  GroupedLinear payload;
+  payload.groups().scale.clear();
+  payload.groups().num_scales = 6;
+  // 1, 2, 1, 2, 1, 2
+  const uint32_t words[] = {0x40003f80, 0x40003f80, 0x40003f80};
+  std::vector<float> bits(3);
+  std::memcpy(bits.data(), words, sizeof(words));
+  payload.groups().scale_buffer_idx =
+      payload.tensor(payload.Constant({3}, bits)).constant_buffer_idx;
+  ASSERT_OK_AND_ASSIGN(const Graph graph, ReadAny(payload));
+  EXPECT_EQ(graph.values[3].channel_scales, std::vector<float>({1, 2, 1, 2, 1, 2}));
+  payload.groups().num_scales = 5;
+  EXPECT_THAT(ReadAny(payload), StatusIs(kInvalid, HasSubstr("expected 6 scales, got 5")));
+}
+
+TEST(GraphReaderTest, RejectsGroupsThatDoNotDivideRows) {
+  for (const int32_t size : {0, -1, 3, 8}) {
+    GroupedLinear payload;
+    payload.groups().group_size = size;
+    EXPECT_THAT(ReadAny(payload), StatusIs(kInvalid, HasSubstr("groups of"))) << size;
+  }
+  GroupedLinear other;
+  other.groups().channel_dim = 1;
+  EXPECT_THAT(ReadAny(other), StatusIs(kInvalid, HasSubstr("channel_dim 1")));
+}
+
+TEST(GraphReaderTest, RejectsFourBitRowsOfOddLength) {
+  GroupedLinear payload;
+  payload.tensor(payload.filter).dims = {4, 3};
+  EXPECT_THAT(ReadAny(payload), StatusIs(kUnimplemented, HasSubstr("rows of even length")));
+}
+
+TEST(GraphReaderTest, RejectsTooManyDimensionsOfRows) {
+  for (const int32_t dims : {-1, 0, 3}) {
+    GroupedLinear payload;
+    payload.QuantizeRows(payload.rows, dims);
+    EXPECT_THAT(ReadAny(payload), StatusIs(kInvalid, HasSubstr("not batches"))) << dims;
+  }
+}
+
+TEST(GraphReaderTest, RejectsComputedGroups) {
+  GroupedLinear payload;
+  payload.tensor(payload.filter).constant_buffer_idx = 0;
+  EXPECT_THAT(ReadAny(payload), StatusIs(kUnimplemented, HasSubstr("not constant")));
+}
+
+TEST(GraphReaderTest, ZeroPointsFitTheirDatatype) {
+  Abs payload;
+  payload.Quantize(payload.x, Datatype::QUINT8, 1, 255);
+  payload.Quantize(payload.y, Datatype::QUINT8, 1, 0);
+  EXPECT_OK(ReadAny(payload).status());
+  payload.Quantize(payload.x, Datatype::QUINT8, 1, -1);
+  EXPECT_THAT(ReadAny(payload), StatusIs(kInvalid, HasSubstr("QUINT8 with zero point -1")));
 }
 
 }  // namespace

@@ -134,6 +134,11 @@ absl::StatusOr<OperandIds> ReadFields(const fb::Resize& wire, Node& node) {
 
 }  // namespace
 
+bool HasNodeFields(NodeType type) {
+  return type > NodeType::NONE && type <= NodeType::MAX && type != NodeType::ArgMaxPooling2d &&
+         type != NodeType::ScaledDotProductAttention;
+}
+
 absl::StatusOr<OperandIds> ReadNodeFields(const fb::Node& wire, Node& node) {
   const void* fields = wire.node();
   if (fields == nullptr) return Invalid("it has no fields");

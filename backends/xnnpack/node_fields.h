@@ -21,10 +21,14 @@ struct OperandIds {
 };
 inline constexpr uint32_t kInvalidId = UINT32_MAX;
 
+// Returns false for unknown node types, and for those without an implementation: ArgMaxPooling2d and
+// ScaledDotProductAttention.
+bool HasNodeFields(NodeType type);
+
 // Sets the parameters of `node` from `wire`: window, numbers, more_numbers, number.
 //   kInvalidArgument  the fields are missing; a list does not have the declared length, or a window
 //                     has an impossible parameter
-// Precondition: the verifier accepted the fields for the node's type.
+// Precondition: HasNodeFields, and the verifier accepted the fields for the node's type.
 absl::StatusOr<OperandIds> ReadNodeFields(const fb::Node& wire, Node& node);
 
 // Reads a list of numbers, which may be missing. kInvalidArgument unless it has `count` elements,

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/xnnpack/graph.h"
 #include "backends/xnnpack/graph_reader.h"
+#include "backends/xnnpack/library_rules.h"
 #include "backends/xnnpack/library_threads.h"
 #include "backends/xnnpack/memory_plan.h"
 #include "backends/xnnpack/nan.h"
@@ -502,8 +503,9 @@ class XnnpackHandle final : public DelegateHandle {
 absl::StatusOr<std::unique_ptr<DelegateHandle>> XnnpackRuntime::Init(
     const DelegateInitContext& context, absl::Span<const std::byte> blob) const {
   ABSL_RETURN_IF_ERROR(InitializeLibrary());
-  ABSL_ASSIGN_OR_RETURN(Graph graph, ReadGraph(blob, *context.named_data, context.arguments.size(),
-                                               context.outputs.size(), *context.memory));
+  ABSL_ASSIGN_OR_RETURN(Graph graph,
+                        ReadGraph(blob, *context.named_data, context.arguments.size(),
+                                  context.outputs.size(), kLibrarySupport, *context.memory));
   return XnnpackHandle::Create(context, std::move(graph));
 }
 

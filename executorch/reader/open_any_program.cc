@@ -22,9 +22,11 @@ absl::StatusOr<belay::Program> OpenAnyProgram(const std::string& path, const Ope
 }
 
 absl::StatusOr<belay::Program> OpenAnyProgramBytes(absl::Span<const std::byte> file,
-                                                   const belay::Program::Options& options) {
-  return IsProgramFile(file) ? OpenProgramBytes(nullptr, file, DataFiles(), options)
-                             : belay::Program::OpenBytes(nullptr, file, options);
+                                                   const belay::Program::Options& options,
+                                                   const DelegateConverter& convert_delegates) {
+  return IsProgramFile(file)
+             ? OpenProgramBytes(nullptr, file, DataFiles(), options, convert_delegates)
+             : belay::Program::OpenBytes(nullptr, file, options);
 }
 
 }  // namespace belay::pte

@@ -20,8 +20,10 @@ absl::StatusOr<bool> IsProgramFileAt(const std::string& path);
 absl::StatusOr<belay::Program> OpenAnyProgram(const std::string& path, const OpenOptions& options);
 
 // Opens a program in memory, which must outlive the result. Without data files.
+// `convert_delegates` is for ExecuTorch's programs, as OpenOptions::convert_delegates.
 absl::StatusOr<belay::Program> OpenAnyProgramBytes(absl::Span<const std::byte> file,
-                                                   const belay::Program::Options& options);
+                                                   const belay::Program::Options& options,
+                                                   const DelegateConverter& convert_delegates = {});
 
 }  // namespace belay::pte
 

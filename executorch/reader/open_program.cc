@@ -151,7 +151,7 @@ void AddOtherSegments(const ProgramFile& file, absl::Span<const NamedDataPlan> n
 
 struct Owners {
   std::vector<std::shared_ptr<const void>> files;
-  std::shared_ptr<const void> tables;
+  std::shared_ptr<const void> tables, converted;
   std::string debug_info;
 };
 
@@ -186,7 +186,7 @@ absl::StatusOr<belay::Program> OpenProgram(const std::string& path, const OpenOp
   ABSL_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, Map(path, options.program));
   const absl::Span<const std::byte> bytes = file->bytes();
   absl::StatusOr<belay::Program> program =
-      OpenProgramBytes(std::move(file), bytes, data, options.program);
+      OpenProgramBytes(std::move(file), bytes, data, options.program, options.convert_delegates);
   if (program.ok()) return program;
   return Annotate(program.status(), path);
 }
@@ -194,7 +194,8 @@ absl::StatusOr<belay::Program> OpenProgram(const std::string& path, const OpenOp
 absl::StatusOr<belay::Program> OpenProgramBytes(std::shared_ptr<const void> owner,
                                                 absl::Span<const std::byte> bytes,
                                                 const DataFiles& data,
-                                                const belay::Program::Options& options) {
+                                                const belay::Program::Options& options,
+                                                const DelegateConverter& convert_delegates) {
   const Limits limits = LimitsOfFile(options.limits, bytes.size() + data.file_bytes());
   ABSL_ASSIGN_OR_RETURN(const ProgramFile file, ProgramFile::Read(bytes, limits));
   ABSL_ASSIGN_OR_RETURN(const std::vector<const ExecutionPlan*> plans, SortedPlans(file, limits));
@@ -209,16 +210,20 @@ absl::StatusOr<belay::Program> OpenProgramBytes(std::shared_ptr<const void> owne
                                          *metadata.add_methods(), *debug.add_methods()));
   }
   ABSL_ASSIGN_OR_RETURN(parts.named_data, AllNamedData(file, data, limits));
+  parts.file = bytes;
+  auto owners = std::make_shared<Owners>();
+  if (convert_delegates != nullptr) {
+    ABSL_ASSIGN_OR_RETURN(owners->converted,
+                          ConvertDelegates(convert_delegates, limits, metadata, parts));
+  }
   AddOtherSegments(file, parts.named_data, parts.segments);
   std::string serialized;
-  auto owners = std::make_shared<Owners>();
   if (!Serialize(metadata, serialized) || !Serialize(debug, owners->debug_info)) {
     return absl::ResourceExhaustedError("the program is too large to be translated");
   }
   parts.metadata = AsBytes(serialized);
   parts.debug_info = AsBytes(owners->debug_info);
   parts.format = std::string(kFormatName);
-  parts.file = bytes;
   parts.metadata_bytes = file.flat().table_bytes;
   owners->files = data.owners();
   owners->files.push_back(std::move(owner));

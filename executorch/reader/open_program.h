@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "executorch/reader/data_file.h"
+#include "executorch/reader/delegate_conversion.h"
 #include "runtime/program/program.h"
 
 namespace belay::pte {
@@ -27,6 +28,9 @@ struct OpenOptions {
   belay::Program::Options program;
   // Data files (.ptd) with the external data of tensors and delegates.
   std::vector<std::string> data_files;
+  // Replaces delegates, e.g. XnnpackConverter (executorch/payload_import/delegate_converter.h);
+  // null: delegates stay as the file has them.
+  DelegateConverter convert_delegates = {};
 };
 
 // Maps (or copies) the file and translates it. Errors name the file, the method, and the value or
@@ -37,7 +41,7 @@ struct OpenOptions {
 //   kNotFound           external tensors that no data file has; names them
 //   kUnimplemented      an operator, feature or version that Belay does not support
 //   kResourceExhausted  a limit
-//   errors of Program::Options::verifier for the file or a data file
+//   errors of Program::Options::verifier for the file or a data file, and of ConvertDelegates
 absl::StatusOr<belay::Program> OpenProgram(const std::string& path, const OpenOptions& options);
 
 // Opens a program in memory. `owner` keeps `file` alive; the program keeps the owners of `data`
@@ -45,7 +49,8 @@ absl::StatusOr<belay::Program> OpenProgram(const std::string& path, const OpenOp
 absl::StatusOr<belay::Program> OpenProgramBytes(std::shared_ptr<const void> owner,
                                                 absl::Span<const std::byte> file,
                                                 const DataFiles& data,
-                                                const belay::Program::Options& options);
+                                                const belay::Program::Options& options,
+                                                const DelegateConverter& convert_delegates = {});
 
 }  // namespace belay::pte
 

@@ -1,13 +1,18 @@
 // ExecuTorch programs (.pte): opened under tight limits, loaded with the reference kernels and the
-// XNNPACK backend, and executed within an instruction budget.
+// XNNPACK backend, and executed within an instruction budget. Programs with XNNPACK delegates are
+// opened and executed again with the delegates compiled for the CPU backend.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
 #include <vector>
 
+#include "backends/cpu/aot/cpu_backend.h"
+#include "executorch/format/xnnpack_payload.h"
+#include "executorch/payload_import/delegate_converter.h"
 #include "executorch/reader/open_program.h"
 #include "executorch/reader/prim_kernels.h"
+#include "exir/ops/standard_ops.h"
 #include "fuzz/generators/byte_source.h"
 #include "fuzz/oracles/execution.h"
 #include "fuzz/oracles/require.h"
@@ -18,6 +23,9 @@
 namespace belay::xnnpack {
 std::vector<const BackendRuntime*> Runtimes();
 }  // namespace belay::xnnpack
+namespace belay::cpu {
+std::vector<const BackendRuntime*> Runtimes();
+}  // namespace belay::cpu
 
 namespace {
 
@@ -33,7 +41,25 @@ belay::BackendRegistry Backends() {
   for (const belay::BackendRuntime* runtime : belay::xnnpack::Runtimes()) {
     ABSL_CHECK(backends.Add(runtime).ok());
   }
+  for (const belay::BackendRuntime* runtime : belay::cpu::Runtimes()) {
+    ABSL_CHECK(backends.Add(runtime).ok());
+  }
   return backends;
+}
+
+belay::pte::DelegateConverter Converter() {
+  static const auto& ops = *new auto(belay::exir::CreateStandardOps());
+  static const auto& backend = *new belay::cpu::CpuBackend;
+  return belay::pte::XnnpackConverter(**ops, backend);
+}
+
+bool HasXnnpackDelegate(const belay::Program& program) {
+  for (const belay::MethodPlan& method : program.methods()) {
+    for (const belay::DelegatePlan& delegate : method.delegates) {
+      if (delegate.backend_id == belay::xnnpack::kBackendId) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -47,10 +73,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::shared_ptr<const std::byte> bytes = fuzz::CopyExactly(file);
   Program::Options options;
   options.limits = engines.limits;
+  const auto open = [&](const pte::DelegateConverter& converter) {
+    return pte::OpenProgramBytes(bytes, absl::MakeConstSpan(bytes.get(), size), pte::DataFiles(),
+                                 options, converter);
+  };
+  const absl::StatusOr<Program> program = open({});
   fuzz::ByteSource inputs(file);
-  fuzz::Require(
-      fuzz::CheckExecution(pte::OpenProgramBytes(bytes, absl::MakeConstSpan(bytes.get(), size),
-                                                 pte::DataFiles(), options),
-                           engines, inputs));
+  fuzz::Require(fuzz::CheckExecution(program, engines, inputs));
+  if (!program.ok() || !HasXnnpackDelegate(*program)) return 0;
+  static const pte::DelegateConverter& converter = *new pte::DelegateConverter(Converter());
+  fuzz::ByteSource same_inputs(file);
+  fuzz::Require(fuzz::CheckExecution(open(converter), engines, same_inputs));
   return 0;
 }

@@ -31,9 +31,10 @@ constexpr bool kOptimized = false;
 #endif
 
 absl::StatusOr<nlohmann::json> Measure(const BenchOptions& options) {
-  ABSL_ASSIGN_OR_RETURN(const auto session,
-                        OpenSession(options.program, options.method, options.engine,
-                                    options.threads, {}, {{}, options.data}));
+  ABSL_ASSIGN_OR_RETURN(
+      const auto session,
+      OpenSession(options.program, options.method, options.engine, options.threads, {},
+                  OpenOptionsFor({}, options.data, options.payloads)));
   Method& method = *session->method;
   ABSL_ASSIGN_OR_RETURN(const CallInputs inputs,
                         options.inputs.empty()
@@ -144,6 +145,7 @@ Command BenchCommand() {
                    {.least = 1, .most = 1000}},
                   ThreadsOption(&bench->threads),
                   DataOption(&bench->data),
+                  PayloadsOption(&bench->payloads),
                   EngineOption(&bench->engine),
                   {"--json", &bench->json, "prints JSON"}},
       .footer =

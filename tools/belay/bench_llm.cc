@@ -122,8 +122,9 @@ absl::Status BenchLlm(const BenchOptions& options) {
   ABSL_ASSIGN_OR_RETURN(const std::vector<LlmTest> tests, TestsOf(options));
   KernelRegistry kernels;
   ABSL_RETURN_IF_ERROR(AddEngine(options.engine, kernels));
-  ABSL_ASSIGN_OR_RETURN(const Program program,
-                        OpenProgramFile(options.program, {{}, options.data}));
+  ABSL_ASSIGN_OR_RETURN(
+      const Program program,
+      OpenProgramFile(options.program, OpenOptionsFor({}, options.data, options.payloads)));
   std::error_code error;
   const uint64_t bytes = std::filesystem::file_size(options.program, error);
   std::unique_ptr<ThreadPool> threads;

@@ -69,6 +69,7 @@ int Quantize(const QuantizeOptions& options);
 struct RunOptions {
   std::string program, method = "forward", output_dir, engine = "highway";
   std::vector<std::string> data;  // files
+  std::string payloads = "cpu";   // OpenOptionsFor
   std::vector<std::string> inputs;
   std::vector<std::string> sequence;
   std::optional<uint64_t> seed;  // of random inputs
@@ -108,6 +109,7 @@ struct VerifyOptions {
   std::string archive, program;  // without a program file, the archive is lowered in memory
   std::string method = "forward", engine = "highway";
   std::vector<std::string> data;      // files
+  std::string payloads = "cpu";       // OpenOptionsFor
   std::vector<std::string> inputs;    // files; empty: random inputs
   std::vector<std::string> backends;  // names; if empty, those of the program file
   uint64_t seed = 0;
@@ -124,6 +126,7 @@ int Verify(const VerifyOptions& options);
 struct BenchOptions {
   std::string program, method = "forward", engine = "highway";
   std::vector<std::string> data;    // files
+  std::string payloads = "cpu";     // OpenOptionsFor
   std::vector<std::string> inputs;  // files; empty: random inputs
   uint64_t seed = 1;
   int64_t dynamic_size = 4;
@@ -140,6 +143,7 @@ int Bench(const BenchOptions& options);
 struct ProfileOptions {
   std::string program, method = "forward", engine = "highway";
   std::vector<std::string> data;             // files
+  std::string payloads = "cpu";              // OpenOptionsFor
   std::vector<std::string> inputs;           // files; empty: random inputs
   std::string trace, html, compare, limits;  // files; "" for none
   uint64_t seed = 1;

@@ -74,7 +74,7 @@ absl::Status ProfileMethod(const ProfileOptions& options) {
   ABSL_ASSIGN_OR_RETURN(
       const auto session,
       OpenSession(options.program, options.method, options.engine, options.threads,
-                  EventSink{.log = log.get()}, {{}, options.data}));
+                  EventSink{.log = log.get()}, OpenOptionsFor({}, options.data, options.payloads)));
   std::vector<Event> events(log->events().begin(), log->events().end());
   Method& method = *session->method;
   ABSL_ASSIGN_OR_RETURN(const CallInputs inputs,
@@ -188,6 +188,7 @@ Command ProfileCommand() {
             {.least = 1, .most = 1e9}},
            ThreadsOption(&profile->threads),
            DataOption(&profile->data),
+           PayloadsOption(&profile->payloads),
            EngineOption(&profile->engine),
            {"--json", &profile->json, "prints all figures as JSON", {.excludes = {"--compare"}}}},
       .footer = "Example: belay profile model.belay --runs 100 --trace model.perfetto-trace",

@@ -5,8 +5,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "backends/cpu/aot/cpu_backend.h"
+#include "executorch/payload_import/delegate_converter.h"
 #include "executorch/reader/flat_file.h"
 #include "executorch/reader/open_any_program.h"
+#include "exir/ops/standard_ops.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/schema/file_format.h"
 
@@ -15,6 +18,14 @@ namespace {
 
 // The first bytes of Belay's magic; the others detect damage.
 constexpr size_t kNameBytes = 5;
+
+absl::StatusOr<pte::ConvertedDelegates> ConvertForCpu(
+    absl::Span<const pte::ForeignDelegate> delegates, const NamedDataMap& named_data,
+    const Limits& limits, uint64_t file_bytes) {
+  ABSL_ASSIGN_OR_RETURN(const auto ops, exir::CreateStandardOps());
+  const cpu::CpuBackend backend;
+  return pte::XnnpackConverter(*ops, backend)(delegates, named_data, limits, file_bytes);
+}
 
 }  // namespace
 
@@ -34,6 +45,21 @@ absl::StatusOr<Program> OpenProgramFile(const std::string& path, const pte::Open
     }
   }
   return pte::OpenAnyProgram(path, options);
+}
+
+pte::OpenOptions OpenOptionsFor(const Program::Options& program,
+                                const std::vector<std::string>& data_files,
+                                const std::string& payloads) {
+  return {program, data_files,
+          payloads == "cpu" ? pte::DelegateConverter(ConvertForCpu) : pte::DelegateConverter()};
+}
+
+Option PayloadsOption(std::string* payloads) {
+  return {"--payloads",
+          payloads,
+          "executes XNNPACK delegates of an ExecuTorch program with the kernels of the CPU backend "
+          "(cpu), or with XNNPACK (library)",
+          {.one_of = {"cpu", "library"}}};
 }
 
 Option DataOption(std::vector<std::string>* data_files) {

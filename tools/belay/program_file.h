@@ -23,8 +23,16 @@ bool IsProgramFile(absl::Span<const std::byte> file);
 // and pte::OpenProgram.
 absl::StatusOr<Program> OpenProgramFile(const std::string& path, const pte::OpenOptions& options);
 
-// Returns the option --data.
+// Returns the options of OpenProgramFile for the values of --data and --payloads. With payloads
+// "cpu", XNNPACK delegates of a .pte are compiled for the CPU backend when it is opened. With
+// "library", delegates stay as they are.
+pte::OpenOptions OpenOptionsFor(const Program::Options& program,
+                                const std::vector<std::string>& data_files,
+                                const std::string& payloads);
+
+// Return the options --data and --payloads.
 Option DataOption(std::vector<std::string>* data_files);
+Option PayloadsOption(std::string* payloads);
 
 // Returns the size of dynamic dimensions of random inputs: `wanted`, or the upper bound for a .pte,
 // which does not record which dimensions of an input are dynamic.

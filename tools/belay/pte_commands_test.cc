@@ -34,6 +34,17 @@ TEST_F(PteCommandsTest, RunMatchesExecuTorchOutputs) {
   EXPECT_EQ(got.substr(got.size() - 24), expected.substr(expected.size() - 24));
 }
 
+// The library has no 4-bit weights.
+TEST_F(PteCommandsTest, RunExecutesFourBitDelegates) {
+  RunOptions options{.program = "executorch/payload_import/testdata/xnn_int4_groups.pte"};
+  options.seed = 1;
+  EXPECT_EQ(Capture([&] { return tools::Run(options); }).status, kDone);
+  options.payloads = "library";
+  const Outcome outcome = Capture([&] { return tools::Run(options); });
+  EXPECT_EQ(outcome.status, kUnsupported);
+  EXPECT_THAT(outcome.errors, HasSubstr("datatype QDINT8 is not supported"));
+}
+
 TEST_F(PteCommandsTest, RandomInputsHaveMaximumDynamicSizes) {
   RunOptions options{.program = Sample("dynamic_batch.pte"), .json = true};
   options.seed = 1;
@@ -64,17 +75,23 @@ TEST_F(PteCommandsTest, RejectsVerifyWithoutDigests) {
 }
 
 TEST_F(PteCommandsTest, RunExecutesXnnpackDelegates) {
-  for (const std::string name : {"xnn_linear_relu", "xnn_convnet", "xnn_convnet_q8"}) {
-    RunOptions options{.program = Sample(name + ".pte"), .output_dir = Path(name)};
-    options.inputs = {Sample(name + ".forward.in0.npy")};
-    const Outcome outcome = Capture([&] { return tools::Run(options); });
-    ASSERT_EQ(outcome.status, kDone) << name << outcome.errors;
-    ASSERT_OK_AND_ASSIGN(const NpyArray got, ReadNpyFile(Path(name + "/0.npy")));
-    ASSERT_OK_AND_ASSIGN(const NpyArray expected, ReadNpyFile(Sample(name + ".forward.out0.npy")));
-    // One quantization step of int8.
-    const float tolerance = name == "xnn_convnet_q8" ? 1.9e-3f : 1e-5f;
-    EXPECT_THAT(ToVector<float>(got.view()),
-                Pointwise(FloatNear(tolerance), ToVector<float>(expected.view())));
+  for (const std::string payloads : {"cpu", "library"}) {
+    for (const std::string name : {"xnn_linear_relu", "xnn_convnet", "xnn_convnet_q8"}) {
+      const std::string folder = payloads + name;
+      RunOptions options{.program = Sample(name + ".pte"), .output_dir = Path(folder)};
+      options.payloads = payloads;
+      options.inputs = {Sample(name + ".forward.in0.npy")};
+      const Outcome outcome = Capture([&] { return tools::Run(options); });
+      ASSERT_EQ(outcome.status, kDone) << name << outcome.errors;
+      ASSERT_OK_AND_ASSIGN(const NpyArray got, ReadNpyFile(Path(folder + "/0.npy")));
+      ASSERT_OK_AND_ASSIGN(const NpyArray expected,
+                           ReadNpyFile(Sample(name + ".forward.out0.npy")));
+      // One quantization step of int8.
+      const float tolerance = name == "xnn_convnet_q8" ? 1.9e-3f : 1e-5f;
+      EXPECT_THAT(ToVector<float>(got.view()),
+                  Pointwise(FloatNear(tolerance), ToVector<float>(expected.view())))
+          << payloads << " " << name;
+    }
   }
 }
 

@@ -78,8 +78,9 @@ absl::StatusOr<Methods> LoadMethods(const RunOptions& options, const std::vector
   ABSL_ASSIGN_OR_RETURN(
       methods.session,
       OpenSession(options.program, calls[0].method, options.engine, options.threads, {},
-                  {options.limits.ForPrograms(options.copy ? FileAccess::kCopy : FileAccess::kMap),
-                   options.data}));
+                  OpenOptionsFor(options.limits.ForPrograms(options.copy ? FileAccess::kCopy
+                                                                         : FileAccess::kMap),
+                                 options.data, options.payloads)));
   if (names.size() == 1) return methods;
   const Program& program = *methods.session->program;
   ABSL_ASSIGN_OR_RETURN(
@@ -188,6 +189,7 @@ Command RunCommand() {
             {.not_empty = true}},
            {"--repeat", &run->repeat, "number of executions", {.least = 1}},
            DataOption(&run->data),
+           PayloadsOption(&run->payloads),
            EngineOption(&run->engine),
            ThreadsOption(&run->threads),
            {"--copy", &run->copy,

@@ -270,9 +270,10 @@ absl::StatusOr<Verification> VerifyWithArchive(const VerifyOptions& options,
 
 absl::StatusOr<Verification> VerifyWithRecorded(const VerifyOptions& options,
                                                 const OnProgramOpened& opened) {
-  ABSL_ASSIGN_OR_RETURN(const auto session,
-                        OpenSession(options.program, options.method, options.engine, /*threads=*/1,
-                                    {}, {options.limits.ForPrograms(), options.data}));
+  ABSL_ASSIGN_OR_RETURN(
+      const auto session,
+      OpenSession(options.program, options.method, options.engine, /*threads=*/1, {},
+                  OpenOptionsFor(options.limits.ForPrograms(), options.data, options.payloads)));
   opened(*session->program);
   Method& method = *session->method;
   if (options.expected.size() != method.num_outputs()) {

@@ -15,6 +15,7 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/program/metadata_path.h"
 #include "runtime/program/program.h"
+#include "tools/belay/program_file.h"
 
 namespace belay::tools {
 
@@ -60,9 +61,10 @@ absl::StatusOr<std::unique_ptr<Session>> OpenVerifiedMethod(
     const VerifyOptions& options, const MaxSizes& max_sizes, const exir::ExportedProgram& program,
     const std::vector<const exir::Partitioner*>& partitioners) {
   if (!options.program.empty()) {
-    ABSL_ASSIGN_OR_RETURN(
-        auto opened, OpenSession(options.program, options.method, options.engine,
-                                 /*threads=*/1, {}, {options.limits.ForPrograms(), options.data}));
+    ABSL_ASSIGN_OR_RETURN(auto opened, OpenSession(options.program, options.method, options.engine,
+                                                   /*threads=*/1, {},
+                                                   OpenOptionsFor(options.limits.ForPrograms(),
+                                                                  options.data, options.payloads)));
     const absl::Status same = CheckSameInputs(program, opened->method->plan());
     if (!same.ok()) return Annotate(same, options.program);
     return opened;

@@ -191,6 +191,7 @@ Command VerifyCommand() {
            {"--atol", &verify->atol, "allowed absolute difference", {.least = 0}},
            {"--rtol", &verify->rtol, "allowed relative difference", {.least = 0}},
            DataOption(&verify->data),
+           PayloadsOption(&verify->payloads),
            EngineOption(&verify->engine),
            {"--json", &verify->json, "prints JSON"}},
           &verify->limits, /*lowers=*/true),

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/xnnpack/graph_reader.h"
+#include "backends/xnnpack/library_rules.h"
 #include "backends/xnnpack/node_rules.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/testing/module_data.h"
@@ -55,7 +56,8 @@ class XnnpackBackendTest : public ::testing::Test {
     if (!result.ok()) return {std::string(result.status().message())};
     const exir::ModuleData data(result->named_data);
     MemoryBudget memory("delegate_bytes", 1 << 20);
-    const auto graph = ReadGraph(result->processed.bytes, data, 1, num_outputs, memory);
+    const auto graph =
+        ReadGraph(result->processed.bytes, data, 1, num_outputs, kLibrarySupport, memory);
     EXPECT_OK(graph.status());
     std::vector<std::string> types;
     if (!graph.ok()) return types;
@@ -180,7 +182,8 @@ TEST_F(XnnpackBackendTest, QuantizesBiasesToInt32) {
                        XnnpackBackend().Preprocess(std::move(program), {}));
   const exir::ModuleData data(result.named_data);
   MemoryBudget memory("delegate_bytes", 1 << 20);
-  ASSERT_OK_AND_ASSIGN(const Graph graph, ReadGraph(result.processed.bytes, data, 1, 1, memory));
+  ASSERT_OK_AND_ASSIGN(const Graph graph,
+                       ReadGraph(result.processed.bytes, data, 1, 1, kLibrarySupport, memory));
   ASSERT_EQ(graph.nodes.size(), 1u);
   const Value& bias = *graph.input(graph.nodes[0], 2);
   EXPECT_EQ(bias.datatype, Datatype::QINT32);

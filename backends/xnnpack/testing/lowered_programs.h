@@ -13,6 +13,7 @@
 #include "backends/aot_backend.h"
 #include "backends/xnnpack/aot/payload_writer.h"
 #include "backends/xnnpack/graph_reader.h"
+#include "backends/xnnpack/library_rules.h"
 #include "backends/xnnpack/node_rules.h"
 #include "exir/backend/partitioner.h"
 #include "exir/backend/to_backend.h"
@@ -166,7 +167,7 @@ class XnnpackTest : public ::testing::Test {
       arguments += exir::NamesTensor(input.kind) ? 0 : 1;
     }
     const auto graph = ReadGraph(module.processed.bytes, data, arguments,
-                                 module.original.signature.outputs.size(), memory);
+                                 module.original.signature.outputs.size(), kLibrarySupport, memory);
     EXPECT_OK(graph.status());
     std::vector<std::string> types;
     if (!graph.ok()) return types;

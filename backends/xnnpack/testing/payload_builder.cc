@@ -87,6 +87,21 @@ void PayloadBuilder::QuantizeChannels(uint32_t id, Datatype datatype, std::vecto
   graph_.values[id]->value.AsQuantizedTensorValue()->quant_params.Set(std::move(quant));
 }
 
+void PayloadBuilder::QuantizeRows(uint32_t id, int32_t nonbatch_dims) {
+  Quantize(id, Datatype::QDINT8, 1, 0);
+  fb::PerTokenDynamicQuantT quant;
+  quant.num_nonbatch_dims = nonbatch_dims;
+  graph_.values[id]->value.AsQuantizedTensorValue()->quant_params.Set(std::move(quant));
+}
+
+void PayloadBuilder::QuantizeGroups(uint32_t id, std::vector<float> scales, int32_t group_size) {
+  Quantize(id, Datatype::QBINT4, 1, 0);
+  fb::PerChannelGroupQuantT quant;
+  quant.scale = std::move(scales);
+  quant.group_size = group_size;
+  graph_.values[id]->value.AsQuantizedTensorValue()->quant_params.Set(std::move(quant));
+}
+
 fb::UnaryT& PayloadBuilder::Unary(NodeType type, uint32_t input, uint32_t output) {
   fb::UnaryT fields;
   fields.input_id = input;

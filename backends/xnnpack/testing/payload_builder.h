@@ -31,11 +31,13 @@ class PayloadBuilder {
   uint32_t Constant(std::vector<uint32_t> dims, const std::vector<float>& elements);
   fb::TensorValueT& tensor(uint32_t id);
 
-  // Sets quantization parameters: Quantize for QINT8 and QINT32, QuantizeChannels for QCINT8 and
-  // QCINT32.
+  // Sets quantization parameters: Quantize for QINT8, QUINT8 and QINT32, QuantizeChannels for
+  // QCINT8, QCINT4 and QCINT32, QuantizeRows for QDINT8, QuantizeGroups for QBINT4.
   void Quantize(uint32_t id, Datatype datatype, float scale, int32_t zero_point);
   void QuantizeChannels(uint32_t id, Datatype datatype, std::vector<float> scales,
                         int32_t channel_dim);
+  void QuantizeRows(uint32_t id, int32_t nonbatch_dims);
+  void QuantizeGroups(uint32_t id, std::vector<float> scales, int32_t group_size);
 
   // Appends a node and returns its fields.
   template <class FieldsT>

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/xnnpack/graph_reader.h"
+#include "backends/xnnpack/library_rules.h"
 #include "backends/xnnpack/testing/payload_builder.h"
 #include "runtime/core/memory_budget.h"
 #include "runtime/core/test_named_data.h"
@@ -16,10 +17,11 @@ namespace belay::xnnpack {
 
 inline absl::StatusOr<Graph> Read(const std::string& payload, size_t arguments = 1,
                                   size_t outputs = 1, const TestNamedData& data = {},
-                                  uint64_t memory_bytes = 1 << 20) {
+                                  uint64_t memory_bytes = 1 << 20,
+                                  const GraphSupport& support = kLibrarySupport) {
   MemoryBudget memory("delegate_bytes", memory_bytes);
   return ReadGraph({reinterpret_cast<const std::byte*>(payload.data()), payload.size()}, data,
-                   arguments, outputs, memory);
+                   arguments, outputs, support, memory);
 }
 
 // abs(x) of f32[2,3].

@@ -1,0 +1,86 @@
+// The values of a payload as arguments of an exir graph that is being built.
+#ifndef BELAY_EXECUTORCH_PAYLOAD_IMPORT_DELEGATE_VALUES_H_
+#define BELAY_EXECUTORCH_PAYLOAD_IMPORT_DELEGATE_VALUES_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "backends/xnnpack/graph.h"
+#include "exir/builder/op_builder.h"
+#include "exir/ir/constant.h"
+#include "exir/ir/exported_program.h"
+#include "exir/ir/graph_editor.h"
+#include "runtime/core/memory_budget.h"
+
+namespace belay::pte {
+
+// A tensor of the graph that has a value's elements. Payloads store images as NHWC. They are emitted
+// as NCHW, the order of ATen's operators, so that transposes between the two need no operator.
+struct Form {
+  exir::Argument tensor;
+  bool image = false;  // dimensions are NCHW, those of the value NHWC
+};
+
+// NHWC from NCHW and the reverse: result[i] = x[permutation[i]].
+inline constexpr int kToNhwc[] = {0, 2, 3, 1};
+inline constexpr int kToNchw[] = {0, 3, 1, 2};
+
+// Maps values to forms. Thread-compatible. Errors go to the builder.
+//
+// Quantized values are stored as integers and dequantized at each use, the pattern of PyTorch's
+// quantization. A dynamically quantized value is stored as the float tensor that its quantize and
+// dequantize operators compute.
+class DelegateValues {
+ public:
+  // All references must outlive the object. `memory` is charged for constants that are copied.
+  DelegateValues(const xnnpack::Graph& graph, exir::OpBuilder& builder, MemoryBudget& memory);
+
+  exir::OpBuilder& builder() { return b_; }
+  const xnnpack::Value& value(int index) const { return graph_.values[static_cast<size_t>(index)]; }
+
+  // The stored form of a value, integers if it is quantized. For constants: row-major.
+  Form Stored(int index);
+  void SetStored(int index, Form form) { forms_[static_cast<size_t>(index)] = std::move(form); }
+
+  // The numbers of a value: dequantized. In the order that it is stored in; in the value's own
+  // dimensions; as NCHW (precondition: rank 4).
+  Form Real(int index);
+  exir::Argument Plain(int index);
+  exir::Argument Image(int index);
+  // The same for several values, in one order: NCHW if all have rank 4 and any is stored so.
+  std::vector<exir::Argument> Alike(absl::Span<const int> indices, bool& image);
+  // Permutes a form to the value's own dimensions, or to NCHW.
+  exir::Argument ToPlain(const Form& form);
+  exir::Argument ToImage(const Form& form);
+
+  // A constant, permuted and reshaped: a filter in the order of ATen. The dimension
+  // `permutation[i]` becomes dimension i. Quantized filters are dequantized along `channel_dim` of
+  // the permuted constant.
+  exir::Argument Filter(int index, absl::Span<const int> permutation, int channel_dim);
+
+  // Stores the result of a node: clamps it to the bounds, converts it to the value's datatype, and
+  // quantizes it.
+  void SetReal(const xnnpack::Node& node, Form form);
+
+ private:
+  exir::Argument AddConstant(exir::ConstantTensor tensor);
+  exir::Argument AddFloats(absl::Span<const float> floats, std::vector<int64_t> sizes);
+  // The elements of a constant, 4-bit ones as int8.
+  absl::StatusOr<exir::ConstantTensor> Elements(const xnnpack::Value& value);
+  exir::Argument Dequantize(const xnnpack::Value& value, exir::Argument integers, int channel_dim);
+  exir::Argument BiasOf(int index);
+  Form QuantizeRows(const xnnpack::Value& value, Form form);
+
+  const xnnpack::Graph& graph_;
+  exir::OpBuilder& b_;
+  MemoryBudget& memory_;
+  std::vector<Form> forms_;  // None: not computed yet
+  int constants_ = 0;
+};
+
+}  // namespace belay::pte
+
+#endif  // BELAY_EXECUTORCH_PAYLOAD_IMPORT_DELEGATE_VALUES_H_
