@@ -37,9 +37,12 @@ class Converter {
     const Budget::Scope scope(&budget);
     MemoryBudget memory("delegate_bytes", limits.delegate_bytes);
     exir::MethodPartitions methods;
-    for (const ForeignDelegate& delegate : delegates) {
+    std::vector<size_t> imported;  // indices in `delegates`
+    for (size_t i = 0; i < delegates.size(); ++i) {
+      const ForeignDelegate& delegate = delegates[i];
       if (delegate.backend_id != xnnpack::kBackendId) continue;
       absl::StatusOr<exir::ExportedProgram> program = Import(delegate, named_data, memory);
+      if (absl::IsUnimplemented(program.status())) continue;
       if (!program.ok()) {
         return Annotate(program.status(), absl::StrCat("method ", Quoted(delegate.method),
                                                        ", delegate ", delegate.index));
@@ -49,13 +52,14 @@ class Converter {
       }
       methods.back().second.push_back(
           {*std::move(program), {}, absl::StrCat("delegate ", delegate.index)});
+      imported.push_back(i);
     }
     ConvertedDelegates converted;
     converted.delegates.resize(delegates.size());
     if (methods.empty()) return converted;
     auto results = std::make_shared<exir::MethodResults>();
     ABSL_ASSIGN_OR_RETURN(*results, backend_.PreprocessMultimethod(std::move(methods), 1));
-    ABSL_RETURN_IF_ERROR(Collect(*results, delegates, converted));
+    ABSL_RETURN_IF_ERROR(Collect(*results, imported, converted));
     converted.owner = std::move(results);
     return converted;
   }
@@ -71,15 +75,13 @@ class Converter {
   }
 
   // Views of the results; the bytes of equal named data are stored once by the backend.
-  absl::Status Collect(const exir::MethodResults& results,
-                       absl::Span<const ForeignDelegate> delegates,
+  absl::Status Collect(const exir::MethodResults& results, absl::Span<const size_t> imported,
                        ConvertedDelegates& converted) const {
-    size_t next = 0;
+    auto index = imported.begin();
     absl::btree_map<std::string, NamedDataPlan> named;
     for (const auto& [method, partitions] : results) {
       for (const exir::PreprocessResult& result : partitions) {
-        while (delegates[next].backend_id != xnnpack::kBackendId) ++next;
-        converted.delegates[next++] =
+        converted.delegates[*index++] =
             ConvertedDelegate{std::string(backend_.id()), result.processed.bytes};
         for (const auto& [key, entry] : result.named_data.program_data) {
           named.try_emplace(key, NamedDataPlan{key, result.named_data.buffers[entry.buffer].bytes,
