@@ -137,10 +137,11 @@ void Transpose(const void* source, int64_t in_row, void* target, int64_t out_row
     columns -= done;
   }
   // Tiles that read whole cache lines of 64 bytes. If the rows of the result are far apart, long
-  // runs of each are written, and whole lines if rows begin with one: lines of many rows may share a
-  // set of the cache.
+  // runs of each are written; and whole lines at once if the lines of 16 rows have at most two sets of
+  // the first-level cache, where they would evict each other.
   constexpr int64_t kTile = 16 / sizeof(T), kLine = 64 / sizeof(T);
   const bool far = out_row > in_row;
+  const bool whole_lines = far && out_row * int64_t{sizeof(T)} % 2048 == 0;
   const int64_t block = far ? 512 : 64;
   for (int64_t c0 = 0; c0 < columns; c0 += block) {
     const int64_t c_end = HWY_MIN(columns, c0 + block);
@@ -148,7 +149,7 @@ void Transpose(const void* source, int64_t in_row, void* target, int64_t out_row
       const T* HWY_RESTRICT from = in + first;
       T* HWY_RESTRICT to = out + first * out_row;
       int64_t c = c0;
-      if (far && out_row % kLine == 0) {
+      if (whole_lines) {
         c = TransposeColumns<kLineBlocks>(from, in_row, to, out_row, count, c, c_end);
       }
       c = TransposeColumns<kMostBlocks>(from, in_row, to, out_row, count, c, c_end);
