@@ -43,7 +43,7 @@ static_archive = rule(
 )
 
 # Linked statically: a library must not depend on the versions that a machine has installed.
-_STATIC = ["crypto", "sodium", "z"]
+_STATIC = ["crypto", "pcre2-8", "sodium", "utf8proc", "z"]
 
 def _portable_flag(flag):
     name = flag[len("-l"):]
@@ -76,6 +76,8 @@ def _shared_library_impl(ctx):
             "-Wl,--version-script=" + ctx.file.exported.path,
             "-Wl,--no-undefined",
             "-Wl,--gc-sections",
+            "-Wl,--icf=safe",
+            "-Wl,-O2",
             "-Wl,--strip-all",
             # Bundled libraries are next to this one, and find each other there.
             "-Wl,--disable-new-dtags",
