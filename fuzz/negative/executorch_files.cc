@@ -232,7 +232,7 @@ const NegativeBytes kPayloads[] = {
     {"D5_unknown_id", "a node of a value that does not exist", kInvalid, "no value has id 9",
      BELAY_PAYLOAD(p.node.input_id = 9)},
     {"D5_unknown_node", "a node type that this library lacks", kLacking,
-     "ArgMaxPooling2d, is not supported by this XNNPACK",
+     "ArgMaxPooling2d, is not supported",
      BELAY_PAYLOAD(p.Add<xnnpack::fb::ArgMaxPoolT>(NodeType::ArgMaxPooling2d))},
     {"D6_externals", "5000 external values", kInvalid, "5000 external values",
      BELAY_PAYLOAD(p.graph().num_externs = 5000)},
