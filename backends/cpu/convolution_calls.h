@@ -121,7 +121,8 @@ struct GeneralConvolutionCall {
 
   // Input channels of a group.
   absl::StatusOr<int64_t> GroupChannels() const {
-    const absl::Span<const D> in = Arguments::SizesOf(input);
+    const Dims<D> sizes(Arguments::SizesOf(input));
+    const absl::Span<const D> in = sizes;
     const std::optional<int64_t> channels =
         in.size() == static_cast<size_t>(window.spatial) + 2 ? KnownInt(in[1]) : std::nullopt;
     if (channels.has_value() && *channels % groups == 0) return *channels / groups;
