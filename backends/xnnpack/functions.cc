@@ -7,15 +7,13 @@
 namespace belay::xnnpack {
 namespace {
 
-constexpr uint32_t kTransposed = 1;  // the second operand is [columns, inner]
-
 void Multiply(const Node& node, const Operands& operands) {
   const Sizes &left = *operands.sizes[0], &output = *operands.output_sizes;
   const int64_t rows = left[left.size() - 2], inner = left.back(), columns = output.back();
   const auto* a = static_cast<const float*>(operands.inputs[0]);
   const auto* b = static_cast<const float*>(operands.inputs[1]);
   auto* out = static_cast<float*>(operands.output);
-  const bool transposed = (node.flags & kTransposed) != 0;
+  const bool transposed = (node.flags & kTransposedWeights) != 0;
   const int64_t matrices = *NumElements(output) / (rows * columns);
   for (int64_t m = 0; m < matrices; ++m, b += inner * columns) {
     for (int64_t i = 0; i < rows; ++i, a += inner, out += columns) {

@@ -44,6 +44,10 @@ struct Window {
   int64_t adjust_height = 0, adjust_width = 0;
 };
 
+// Bits of Node::flags. kTransposedWeights: a filter is [in, out], the second operand of a
+// BatchMatrixMultiply [..., columns, inner].
+inline constexpr uint32_t kTransposedWeights = 1, kAlignCorners = 8, kKeepDims = 64;
+
 struct Node {
   NodeType type = NodeType::NONE;
   // Indices of values, in the order of the payload's fields; -1 for an omitted bias.

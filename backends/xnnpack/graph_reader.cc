@@ -1,7 +1,6 @@
 #include "backends/xnnpack/graph_reader.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <optional>
@@ -18,6 +17,7 @@
 #include "runtime/core/annotate.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/checked_math.h"
+#include "runtime/core/element.h"
 #include "runtime/core/memory_check.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
@@ -315,7 +315,7 @@ class Reader {
       } else {
         uint16_t bits = 0;
         std::memcpy(&bits, bytes.data() + i * element, element);
-        value.channel_scales[i] = std::bit_cast<float>(uint32_t{bits} << 16);
+        value.channel_scales[i] = BFloat16BitsToFloat(bits);
       }
       ABSL_RETURN_IF_ERROR(CheckScale(value.channel_scales[i]));
     }

@@ -49,7 +49,7 @@ absl::Status CheckWeights(const Node& node, const Value& input, const Value& fil
     }
     const int channels = node.type == NodeType::DepthwiseConv2d ? 3 : 0;
     if (filter.datatype == Datatype::QCINT8) {
-      if (node.type == NodeType::FullyConnected && (node.flags & 1) != 0) {
+      if (node.type == NodeType::FullyConnected && (node.flags & kTransposedWeights) != 0) {
         return absl::UnimplementedError("a QCINT8 filter that is stored [in, out]");
       }
       if (filter.channel_dim == channels) return absl::OkStatus();

@@ -12,7 +12,6 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr uint32_t kTransposedWeights = 1;
 // Half of the largest float32: rounding never doubles an intermediate sum.
 constexpr double kLargestSum = std::numeric_limits<float>::max() / 2;
 

@@ -12,8 +12,6 @@ namespace {
 
 using SizeList = absl::Span<const Sizes* const>;
 
-constexpr uint32_t kKeepDims = 64, kTransposedWeights = 1;
-
 absl::Status Expected(std::string_view what, const Sizes& expected, const Sizes& got) {
   return absl::InvalidArgumentError(absl::StrCat(
       "expected ", what, " of sizes ", FormatSizes(expected), ", got ", FormatSizes(got)));

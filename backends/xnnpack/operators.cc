@@ -33,7 +33,6 @@ struct Operator::Call {
 
 namespace {
 
-constexpr uint32_t kTransposedWeights = 1, kAlignCorners = 8;
 constexpr int kMaxDims = 6;
 // Averages over many rows keep an accumulator per channel on the stack.
 constexpr int64_t kMaxAveragedChannels = 16384;

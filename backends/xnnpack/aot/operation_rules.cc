@@ -19,8 +19,6 @@ namespace {
 using exir::Argument;
 using exir::ValueId;
 
-constexpr uint32_t kTransposedWeights = 1, kKeepDims = 64;
-
 absl::Status ReadUnary(const OperationReader& r, Operation& operation) {
   const std::string_view name = r.node.target->schema()->arguments[0].name;
   return r.One(name, operation);
