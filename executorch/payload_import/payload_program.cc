@@ -48,9 +48,7 @@ bool IsChannelsLast(const DimOrder& order) {
 
 absl::Status CheckTensor(const DelegateTensor& tensor, const Value& value) {
   const std::optional<DType> dtype = DtypeOf(value.datatype);
-  const bool is_real =
-      value.datatype != xnnpack::Datatype::QDINT8 && value.datatype != xnnpack::Datatype::QPINT8;
-  if (!is_real || tensor.dtype != *dtype) {
+  if (IsDynamicallyQuantized(value.datatype) || tensor.dtype != *dtype) {
     return absl::InvalidArgumentError(absl::StrCat("expected elements of ",
                                                    xnnpack::DatatypeName(value.datatype), ", got ",
                                                    DTypeName(tensor.dtype)));
@@ -127,7 +125,7 @@ class Importer {
       const auto index = static_cast<size_t>(value.argument);
       const DelegateTensor& argument = arguments_[index];
       absl::Status status = CheckTensor(argument, value);
-      Form form = {Argument(inputs_[index]), !IsRowMajor(argument.dim_order)};
+      GraphTensor form = {Argument(inputs_[index]), !IsRowMajor(argument.dim_order)};
       // Payloads describe tensors of rank 0 as [1].
       if (argument.sizes.size() != value.sizes.size()) {
         if (argument.sizes.empty() && value.sizes == Sizes({1})) {
@@ -170,12 +168,12 @@ class Importer {
   // The value in the output's dimensions and dim order.
   static Argument Output(exir::OpBuilder& b, DelegateValues& values, int value,
                          const DelegateTensor& output) {
-    const Form form = values.Stored(value);
+    const GraphTensor form = values.Stored(value);
     if (!IsRowMajor(output.dim_order)) {
-      return b.Call("aten.clone.default", {values.ToImage(form)},
+      return b.Call("aten.clone.default", {values.ToNchw(form)},
                     {{"memory_format", MemoryFormat::kChannelsLast}});
     }
-    const Argument plain = values.ToPlain(form);
+    const Argument plain = values.ToPayloadOrder(form);
     if (output.sizes.empty() && b.rank(plain) == 1)
       return exir::Reshape(b, plain, Argument::List());
     return b.Call("aten.clone.default", {plain}, {{"memory_format", MemoryFormat::kContiguous}});

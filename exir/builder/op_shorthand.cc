@@ -136,6 +136,16 @@ Argument Mean(OpBuilder& b, const Argument& x, const std::vector<int64_t>& dims,
 }
 Argument MeanAll(OpBuilder& b, const Argument& x) { return Unary(b, "mean", x); }
 
+Argument FakeQuantizePerToken(OpBuilder& b, const Argument& x) {
+  const std::vector<Argument> parameters = b.CallAll(
+      "quantized_decomposed.choose_qparams_per_token_asymmetric.default", {x, DType::kInt8});
+  if (!b.ok()) return {};
+  const Argument bytes = b.Call("quantized_decomposed.quantize_per_token.default",
+                                {x, parameters[0], parameters[1], -128, 127, DType::kInt8});
+  return b.Call("quantized_decomposed.dequantize_per_token.default",
+                {bytes, parameters[0], parameters[1], -128, 127, DType::kInt8, DType::kFloat32});
+}
+
 Argument Reshape(OpBuilder& b, const Argument& x, const OpArgument& sizes) {
   if (b.Accepts("aten.view.default", {x, sizes})) return b.Call("aten.view.default", {x, sizes});
   const Argument copy =

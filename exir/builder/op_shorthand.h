@@ -83,6 +83,10 @@ Argument SumAll(OpBuilder& b, const Argument& x);
 Argument Mean(OpBuilder& b, const Argument& x, const std::vector<int64_t>& dims, bool keep = false);
 Argument MeanAll(OpBuilder& b, const Argument& x);
 
+// Quantizes each row x[..., :] to int8 with a scale and a zero point of its own, and dequantizes it: the
+// pattern of dynamic quantization in torchao and PT2E.
+Argument FakeQuantizePerToken(OpBuilder& b, const Argument& x);
+
 // --- Views: results alias their operand ---
 
 // A view where strides allow it, else a view of a copy.

@@ -175,12 +175,6 @@ absl::StatusOr<TensorConstants> ReadBlocks(const GgufTensor& tensor, int64_t row
 
 }  // namespace
 
-absl::StatusOr<ConstantTensor> FloatConstant(const Sizes& sizes, absl::Span<const float> values) {
-  const auto* bytes = reinterpret_cast<const std::byte*>(values.data());
-  return ConstantTensor::Contiguous(DType::kFloat32, sizes,
-                                    Storage::Own({bytes, bytes + values.size() * sizeof(float)}));
-}
-
 absl::StatusOr<TensorConstants> ReadTensorConstants(const GgufFile& file, const GgufTensor& tensor,
                                                     RowOrder order) {
   if (tensor.sizes.size() > 2) {

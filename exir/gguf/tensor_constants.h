@@ -26,10 +26,6 @@ struct TensorConstants {
   int64_t group = 0;                         // 0 for floats
 };
 
-// Returns a contiguous float32 tensor with a copy of the values. Precondition: as many as `sizes`
-// have elements.
-absl::StatusOr<ConstantTensor> FloatConstant(const Sizes& sizes, absl::Span<const float> values);
-
 // Maps a row of the result to a row of the file.
 using RowOrder = absl::FunctionRef<int64_t(int64_t row)>;
 inline int64_t SameRow(int64_t row) { return row; }

@@ -210,4 +210,11 @@ absl::StatusOr<Storage> ConstantTensor::Dense(absl::Span<const uint8_t> order) c
   return Storage{owner, absl::MakeConstSpan(owner->data(), bytes)};
 }
 
+absl::StatusOr<ConstantTensor> FloatConstant(Sizes sizes, std::vector<float> values) {
+  const auto owner = std::make_shared<const std::vector<float>>(std::move(values));
+  const absl::Span<const std::byte> bytes = {reinterpret_cast<const std::byte*>(owner->data()),
+                                             owner->size() * sizeof(float)};
+  return ConstantTensor::Contiguous(DType::kFloat32, std::move(sizes), {owner, bytes});
+}
+
 }  // namespace belay::exir

@@ -65,6 +65,10 @@ class ConstantTensor {
   Storage storage_;
 };
 
+// Returns a contiguous float32 tensor. Errors of ConstantTensor::Contiguous: none if there are as many
+// values as `sizes` have elements.
+absl::StatusOr<ConstantTensor> FloatConstant(Sizes sizes, std::vector<float> values);
+
 }  // namespace belay::exir
 
 #endif  // BELAY_EXIR_IR_CONSTANT_H_

@@ -49,10 +49,7 @@ class BiasCorrectionTest : public ::testing::Test {
   void SetUp() override { ASSERT_OK(AddReferenceKernels(kernels_)); }
 
   static ConstantTensor Tensor(Sizes sizes, const std::vector<float>& elements) {
-    std::vector<std::byte> bytes(elements.size() * sizeof(float));
-    std::memcpy(bytes.data(), elements.data(), bytes.size());
-    return *ConstantTensor::Contiguous(DType::kFloat32, std::move(sizes),
-                                       Storage::Own(std::move(bytes)));
+    return *FloatConstant(std::move(sizes), elements);
   }
   static std::vector<float> Elements(const ConstantTensor& tensor) {
     const TensorView view = tensor.view();

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,13 +42,6 @@ inline std::vector<float> PseudoRandom(size_t count, uint32_t seed) {
     number = static_cast<float>(state >> 8) / static_cast<float>(1 << 23) - 1;
   }
   return numbers;
-}
-
-inline ConstantTensor FloatConstant(Sizes sizes, const std::vector<float>& elements) {
-  std::vector<std::byte> bytes(elements.size() * sizeof(float));
-  std::memcpy(bytes.data(), elements.data(), bytes.size());
-  return *ConstantTensor::Contiguous(DType::kFloat32, std::move(sizes),
-                                     Storage::Own(std::move(bytes)));
 }
 
 }  // namespace belay::exir

@@ -46,8 +46,8 @@ class FeedbackWeightsTest : public ::testing::Test {
     ExportedProgram program = ParseOrDie(text, **ops_);
     uint32_t seed = 1;
     for (auto& [name, tensor] : program.state_dict) {
-      tensor = FloatConstant(tensor.sizes(),
-                             PseudoRandom(static_cast<size_t>(tensor.view().numel()), seed++));
+      tensor = *FloatConstant(tensor.sizes(),
+                              PseudoRandom(static_cast<size_t>(tensor.view().numel()), seed++));
     }
     return program;
   }

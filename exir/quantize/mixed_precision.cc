@@ -50,6 +50,8 @@ class Search {
       for (const Anchor& anchor : programs[i]->anchors()) {
         if (anchor.reason.empty()) Add(i, anchor);
       }
+      const auto has_anchors = [&](const Group& group) { return group.IsIn(i); };
+      if (std::any_of(groups_.begin(), groups_.end(), has_anchors)) measured_.push_back(i);
     }
   }
 
@@ -86,8 +88,8 @@ class Search {
     for (size_t i = 0; i < programs_.size(); ++i) result.losses[i].loss = losses[i];
     for (const Group& group : groups_) {
       for (const auto& [program, node] : group.anchors) {
-        result.losses[program].alone.emplace(programs_[program]->program().top().node(node).name,
-                                             group.loss);
+        result.losses[program].individual.emplace(
+            programs_[program]->program().top().node(node).name, group.loss);
       }
     }
     return result;
@@ -97,66 +99,68 @@ class Search {
   void Add(size_t program, const Anchor& anchor) {
     auto it = std::find_if(groups_.begin(), groups_.end(),
                            [&](const Group& group) { return IsSameWeight(*group.first, anchor); });
-    if (it == groups_.end())
+    if (it == groups_.end()) {
       it = groups_.insert(it, {.index = groups_.size(), .first = &anchor, .anchors = {}});
+    }
     it->anchors.emplace_back(program, anchor.use.node);
   }
 
-  absl::Status InMethod(const absl::Status& status, size_t program) const {
-    return programs_[program]->Annotated(status);
-  }
   int64_t CallsOf(size_t program) const { return programs_[program]->calibration()->calls(); }
 
-  // Observes the statistics of the whole programs and of each group, and records the
-  // reference outputs.
+  // Observes the statistics of the whole programs and of each group, and records the reference
+  // outputs.
   absl::Status Prepare() {
-    for (size_t i = 0; i < programs_.size(); ++i) {
-      ProgramQuantizer& program = *programs_[i];
-      int64_t runs = 0;
-      const auto has_anchors = [&](const Group& group) { return group.IsIn(i); };
-      const auto groups = std::count_if(groups_.begin(), groups_.end(), has_anchors);
-      if (groups == 0) continue;
-      if (program.calibration() == nullptr) {
-        return InMethod(absl::InvalidArgumentError("measuring the loss needs calibration data"), i);
+    for (size_t i : measured_) {
+      if (programs_[i]->calibration() == nullptr) {
+        return programs_[i]->Annotated(
+            absl::InvalidArgumentError("measuring the loss needs calibration data"));
       }
-      ABSL_RETURN_IF_ERROR(InMethod(program.Plan({}), i));
-      for (const Group& group : groups_) {
-        if (group.IsIn(i)) ABSL_RETURN_IF_ERROR(InMethod(program.Plan(AllExcept(group)[i]), i));
+      ABSL_RETURN_IF_ERROR(programs_[i]->Annotated(programs_[i]->Plan({})));
+    }
+    for (const Group& group : groups_) {
+      const std::vector<KeptAnchors> others = AllExcept(group);
+      for (size_t i : measured_) {
+        if (!group.IsIn(i)) continue;
+        ABSL_RETURN_IF_ERROR(programs_[i]->Annotated(programs_[i]->Plan(others[i])));
       }
-      runs += (program.is_pending() ? 1 : 0) + 2 + groups +
-              std::bit_width(static_cast<uint64_t>(groups_.size()));
+    }
+    for (size_t i : measured_) {
+      const auto groups = std::count_if(groups_.begin(), groups_.end(),
+                                        [&](const Group& group) { return group.IsIn(i); });
+      const int64_t runs = (programs_[i]->is_pending() ? 1 : 0) + 2 + groups +
+                           std::bit_width(static_cast<uint64_t>(groups_.size()));
       progress_.planned += runs * CallsOf(i);
     }
-    for (size_t i = 0; i < programs_.size(); ++i) {
-      if (std::none_of(groups_.begin(), groups_.end(),
-                       [&](const Group& group) { return group.IsIn(i); })) {
-        continue;
-      }
-      ABSL_RETURN_IF_ERROR(InMethod(programs_[i]->Observe(&progress_), i));
+    for (size_t i : measured_) {
+      ABSL_RETURN_IF_ERROR(programs_[i]->Annotated(programs_[i]->Observe(&progress_)));
       auto reference = ReferenceOutputs::Record(programs_[i]->program(), kernels_,
                                                 *programs_[i]->calibration(), &progress_);
-      if (!reference.ok()) return InMethod(reference.status(), i);
+      if (!reference.ok()) return programs_[i]->Annotated(reference.status());
       references_[i] = *std::move(reference);
     }
     return absl::OkStatus();
+  }
+
+  // Returns the loss of a program with `kept` in float32.
+  absl::StatusOr<double> LossOf(size_t program, const KeptAnchors& kept) {
+    ProgramQuantizer& quantizer = *programs_[program];
+    const auto measure = [&]() -> absl::StatusOr<double> {
+      ABSL_RETURN_IF_ERROR(quantizer.Plan(kept));
+      if (quantizer.is_pending()) progress_.planned += CallsOf(program);
+      ABSL_RETURN_IF_ERROR(quantizer.Observe(&progress_));
+      ABSL_ASSIGN_OR_RETURN(const QuantizeResult quantized, quantizer.Quantize(kept));
+      return references_[program]->LossOf(quantized.program, max_loss_, &progress_);
+    };
+    const absl::StatusOr<double> loss = measure();
+    return loss.ok() ? loss : quantizer.Annotated(loss.status());
   }
 
   // Returns the loss of each program; nullopt for programs without anchors.
   absl::StatusOr<std::vector<std::optional<double>>> LossesOf(
       const std::vector<KeptAnchors>& kept) {
     std::vector<std::optional<double>> losses(programs_.size());
-    for (size_t i = 0; i < programs_.size(); ++i) {
-      if (!references_[i].has_value()) continue;
-      const auto measure = [&]() -> absl::StatusOr<double> {
-        ABSL_RETURN_IF_ERROR(programs_[i]->Plan(kept[i]));
-        if (programs_[i]->is_pending()) progress_.planned += CallsOf(i);
-        ABSL_RETURN_IF_ERROR(programs_[i]->Observe(&progress_));
-        ABSL_ASSIGN_OR_RETURN(const QuantizeResult quantized, programs_[i]->Quantize(kept[i]));
-        return references_[i]->LossOf(quantized.program, max_loss_, &progress_);
-      };
-      const absl::StatusOr<double> loss = measure();
-      if (!loss.ok()) return InMethod(loss.status(), i);
-      losses[i] = *loss;
+    for (size_t i : measured_) {
+      ABSL_ASSIGN_OR_RETURN(losses[i], LossOf(i, kept[i]));
     }
     return losses;
   }
@@ -170,18 +174,13 @@ class Search {
   absl::Status MeasureGroups() {
     for (Group& group : groups_) {
       const std::vector<KeptAnchors> others = AllExcept(group);
-      bool first = true;
-      for (size_t i = 0; i < programs_.size(); ++i) {
+      std::optional<double> worst;
+      for (size_t i : measured_) {
         if (!group.IsIn(i)) continue;
-        const auto measure = [&]() -> absl::StatusOr<double> {
-          ABSL_ASSIGN_OR_RETURN(const QuantizeResult quantized, programs_[i]->Quantize(others[i]));
-          return references_[i]->LossOf(quantized.program, max_loss_, &progress_);
-        };
-        const absl::StatusOr<double> loss = measure();
-        if (!loss.ok()) return InMethod(loss.status(), i);
-        if (first || max_loss_.IsWorse(*loss, group.loss)) group.loss = *loss;
-        first = false;
+        ABSL_ASSIGN_OR_RETURN(const double loss, LossOf(i, others[i]));
+        if (!worst.has_value() || max_loss_.IsWorse(loss, *worst)) worst = loss;
       }
+      group.loss = *worst;
     }
     return absl::OkStatus();
   }
@@ -199,9 +198,10 @@ class Search {
     std::vector<KeptAnchors> kept(programs_.size());
     for (size_t g = 0; g < count; ++g) {
       for (const auto& [program, node] : groups_[g].anchors) {
-        kept[program].emplace(
-            node, absl::StrCat("kept in float32 for ", max_loss_.ToString(), ": alone it has ",
-                               LossMetricName(max_loss_.metric), " ", groups_[g].loss));
+        kept[program].emplace(node,
+                              absl::StrCat("kept in float32 for ", max_loss_.ToString(),
+                                           ": quantizing only this weight gives ",
+                                           LossMetricName(max_loss_.metric), " ", groups_[g].loss));
       }
     }
     return kept;
@@ -211,6 +211,7 @@ class Search {
   const MaxLoss& max_loss_;
   const KernelRegistry& kernels_;
   CallProgress& progress_;
+  std::vector<size_t> measured_;                             // programs with groups
   std::vector<std::optional<ReferenceOutputs>> references_;  // by program
   std::vector<Group> groups_;                                // in execution order, until sorted
 };

@@ -54,7 +54,7 @@ class MixedPrecisionTest : public ::testing::Test {
       std::vector<float> elements = PseudoRandom(32 * 32, seed++);
       // Outliers of one output channel per column: the weight is [columns, rows].
       for (size_t n = 0; name == "wide" && n < 32; ++n) elements[n] *= 40;
-      tensor = FloatConstant({32, 32}, elements);
+      tensor = *FloatConstant({32, 32}, elements);
     }
   }
   absl::StatusOr<QuantizeResult> Quantize(const std::optional<MaxLoss>& max_loss,
@@ -80,7 +80,7 @@ TEST_F(MixedPrecisionTest, QuantizesAllIfTheBoundHolds) {
   EXPECT_THAT(result.unquantized, IsEmpty());
   ASSERT_TRUE(result.measured.has_value());
   EXPECT_EQ(result.measured->all_quantized, result.measured->loss);
-  EXPECT_THAT(result.measured->alone, IsEmpty());
+  EXPECT_THAT(result.measured->individual, IsEmpty());
   ASSERT_OK_AND_ASSIGN(const QuantizeResult unbounded, Quantize(std::nullopt));
   EXPECT_EQ(PrintProgram(result.program), PrintProgram(unbounded.program));
   EXPECT_FALSE(unbounded.measured.has_value());
@@ -93,11 +93,12 @@ TEST_F(MixedPrecisionTest, KeepsTheOperatorThatCostsMost) {
   ASSERT_OK_AND_ASSIGN(const QuantizeResult result, Quantize(bound));
   EXPECT_THAT(KeptNodes(result), ElementsAre("b"));
   EXPECT_THAT(result.unquantized[0].reason,
-              AllOf(HasSubstr("kept in float32 for snr >= "), HasSubstr("alone it has snr ")));
+              AllOf(HasSubstr("kept in float32 for snr >= "),
+                    HasSubstr("quantizing only this weight gives snr ")));
   EXPECT_EQ(*result.measured->all_quantized, *all.measured->loss);
   EXPECT_GE(*result.measured->loss, bound.bound);
-  EXPECT_THAT(result.measured->alone, UnorderedElementsAre(Key("a"), Key("b"), Key("c")));
-  EXPECT_LT(result.measured->alone.at("b"), result.measured->alone.at("a"));
+  EXPECT_THAT(result.measured->individual, UnorderedElementsAre(Key("a"), Key("b"), Key("c")));
+  EXPECT_LT(result.measured->individual.at("b"), result.measured->individual.at("a"));
   EXPECT_THAT(result.quantized, SizeIs(2));
   EXPECT_OK(Verify(result.program));
   EXPECT_OK(VerifyEdge(result.program));

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
 #include <utility>
 
 #include "absl/types/span.h"
 #include "exir/builder/op_builder.h"
+#include "exir/builder/op_shorthand.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/passes/constant_input.h"
 #include "exir/passes/merge_batch_norm.h"
@@ -150,18 +150,8 @@ class Quantization {
     auto it = rows_.find(source);
     if (it == rows_.end()) {
       b.MoveTo(use.node);
-      const std::vector<Argument> parameters =
-          b.CallAll("quantized_decomposed.choose_qparams_per_token_asymmetric.default",
-                    {source, DType::kInt8});
+      it = rows_.emplace(source, FakeQuantizePerToken(b, source)).first;
       ABSL_RETURN_IF_ERROR(b.status());
-      const Argument bytes =
-          b.Call("quantized_decomposed.quantize_per_token.default",
-                 {source, parameters[0], parameters[1], -128, 127, DType::kInt8});
-      const Argument reals =
-          b.Call("quantized_decomposed.dequantize_per_token.default",
-                 {bytes, parameters[0], parameters[1], -128, 127, DType::kInt8, DType::kFloat32});
-      ABSL_RETURN_IF_ERROR(b.status());
-      it = rows_.emplace(source, reals).first;
     }
     Argument input = it->second;
     if (view.has_value()) {
@@ -221,15 +211,10 @@ class Quantization {
   }
 
   ValueId AddBias(const std::vector<double>& bias, const std::string& wish) {
-    std::vector<std::byte> bytes(bias.size() * sizeof(float));
-    for (size_t n = 0; n < bias.size(); ++n) {
-      const auto element = static_cast<float>(bias[n]);
-      std::memcpy(bytes.data() + n * sizeof(float), &element, sizeof(float));
-    }
+    std::vector<float> floats;
+    for (double element : bias) floats.push_back(static_cast<float>(element));
     const auto size = static_cast<int64_t>(bias.size());
-    // Cannot fail: the bytes are exactly those of the size.
-    ConstantTensor tensor =
-        *ConstantTensor::Contiguous(DType::kFloat32, {size}, Storage::Own(std::move(bytes)));
+    ConstantTensor tensor = *FloatConstant({size}, std::move(floats));  // cannot fail
     return constants_.Add("bias_corrected", UnusedTensorName(program_, wish), std::move(tensor),
                           TensorMeta::Contiguous(DType::kFloat32, {SymInt(size)}));
   }

@@ -1,6 +1,5 @@
 #include "exir/quantize/quantize_program.h"
 
-#include <cstring>
 #include <limits>
 #include <memory>
 #include <string>
@@ -44,10 +43,7 @@ class QuantizeProgramTest : public ::testing::Test {
     return program;
   }
   static void Fill(ConstantTensor& tensor, const std::vector<float>& elements) {
-    std::vector<std::byte> bytes(elements.size() * sizeof(float));
-    std::memcpy(bytes.data(), elements.data(), bytes.size());
-    tensor = *ConstantTensor::Contiguous(DType::kFloat32, tensor.sizes(),
-                                         Storage::Own(std::move(bytes)));
+    tensor = *FloatConstant(tensor.sizes(), elements);
   }
   static void ExpectValid(const ExportedProgram& program) {
     EXPECT_OK(Verify(program));

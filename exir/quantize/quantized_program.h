@@ -63,7 +63,7 @@ struct LossMeasurement {
   std::optional<double> loss;           // of the result
   // By node: with only the operators quantized that share its weight. The worst of all methods.
   // Empty if the bound holds with all operators quantized.
-  std::map<std::string, double> alone = {};
+  std::map<std::string, double> individual = {};
 };
 
 struct QuantizeResult {

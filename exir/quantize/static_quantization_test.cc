@@ -1,5 +1,4 @@
 // Static quantization: selected operators, insertion points and parameters.
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -55,11 +54,8 @@ class StaticQuantizationTest : public ::testing::Test {
   ExportedProgram Parse(std::string_view text) const {
     ExportedProgram program = ParseOrDie(text, **ops_);
     for (auto& [name, tensor] : program.state_dict) {
-      std::vector<float> elements(static_cast<size_t>(tensor.view().numel()), 1.0F);
-      std::vector<std::byte> bytes(elements.size() * sizeof(float));
-      std::memcpy(bytes.data(), elements.data(), bytes.size());
-      tensor = *ConstantTensor::Contiguous(DType::kFloat32, tensor.sizes(),
-                                           Storage::Own(std::move(bytes)));
+      const auto count = static_cast<size_t>(tensor.view().numel());
+      tensor = *FloatConstant(tensor.sizes(), std::vector<float>(count, 1.0F));
     }
     return program;
   }

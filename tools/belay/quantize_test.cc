@@ -373,7 +373,7 @@ TEST_F(StaticQuantizeTest, KeepsOperatorsInFloat32UntilTheBoundHolds) {
   EXPECT_THAT(mixed["unquantized"][0]["reason"].get<std::string>(),
               HasSubstr("kept in float32 for snr >= "));
   EXPECT_EQ(mixed["measured"]["all_quantized"], all["measured"]["all_quantized"]);
-  EXPECT_FALSE(mixed["measured"]["alone"].empty());
+  EXPECT_FALSE(mixed["measured"]["individual"].empty());
   const json loss = mixed["measured"]["loss"];
   EXPECT_TRUE(loss.is_null() || loss.get<double>() >= bound) << loss;
   ExpectVerifies(0.5);

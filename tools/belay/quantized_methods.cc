@@ -85,12 +85,12 @@ json DistributionJson(const exir::Distribution& distribution) {
 
 json MeasuredJson(const std::optional<exir::LossMeasurement>& measured) {
   if (!measured.has_value()) return json();
-  json alone = json::object();
-  for (const auto& [node, loss] : measured->alone) alone[node] = NumberJson(loss);
+  json individual = json::object();
+  for (const auto& [node, loss] : measured->individual) individual[node] = NumberJson(loss);
   return {{"metric", exir::LossMetricName(measured->metric)},
           {"all_quantized", NumberJson(measured->all_quantized)},
           {"loss", NumberJson(measured->loss)},
-          {"alone", std::move(alone)}};
+          {"individual", std::move(individual)}};
 }
 
 }  // namespace
@@ -114,7 +114,6 @@ absl::StatusOr<QuantizeReport> QuantizeMethods(exir::MethodPrograms& methods,
                                                const QuantizeSetup& setup) {
   const auto start = std::chrono::steady_clock::now();
   KernelRegistry kernels;
-  ABSL_RETURN_IF_ERROR(AddStandardKernels(kernels));
   std::vector<std::unique_ptr<CalibrationFiles>> calibration;
   std::vector<exir::ProgramToQuantize> programs;
   for (const auto& [name, program] : methods) {
@@ -142,6 +141,7 @@ absl::StatusOr<QuantizeReport> QuantizeMethods(exir::MethodPrograms& methods,
       return Annotate(status, absl::StrCat("quantize: method '", name, "'"));
     }
   }
+  if (!calibration.empty()) ABSL_RETURN_IF_ERROR(AddStandardKernels(kernels));
   absl::StatusOr<std::vector<exir::QuantizeResult>> results = exir::QuantizePrograms(
       programs, setup.recipe,
       {.kernels = &kernels, .max_loss = setup.max_loss, .progress = setup.progress});

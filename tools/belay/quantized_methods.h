@@ -46,7 +46,8 @@ struct QuantizeSetup {
 };
 
 // Finds a recipe (exir::FindRecipe). `calibration` is required if the recipe needs it or if the loss
-// is measured, and must be empty otherwise. On error, sets `bad_usage` to false if a recipe file is invalid, else to true.
+// is measured, and must be empty otherwise. On error, sets `bad_usage` to false if a recipe file is
+// invalid, else to true.
 absl::StatusOr<exir::Recipe> ChooseRecipe(const std::string& name_or_file,
                                           const std::vector<std::string>& calibration,
                                           bool measures_loss, bool& bad_usage);

@@ -62,11 +62,11 @@ function limited(columns, rows) {
 }
 
 function showWeights(section, method) {
-  const alone = method.measured?.alone ?? {};
+  const individual = method.measured?.individual ?? {};
   const metric = method.measured?.metric;
   const infinite = (value) => value ?? Infinity;
-  const cost = (node) => !(node.node in alone) ? infinite(node.snr_db)
-      : metric === 'mse' ? -alone[node.node] : infinite(alone[node.node]);
+  const cost = (node) => !(node.node in individual) ? infinite(node.snr_db)
+      : metric === 'mse' ? -individual[node.node] : infinite(individual[node.node]);
   const rows = method.quantized.filter((node) => node.shares_with === '');
   rows.sort((a, b) => cost(a) - cost(b));
   const sum = (field) => rows.reduce((all, row) => all + row[field], 0);
@@ -81,8 +81,8 @@ function showWeights(section, method) {
   }
   const columns = [
     {title: 'weight SNR', number: true, text: (node) => node.snr_db === null ? 'exact' : `${shown(node.snr_db)} dB`},
-    ...(Object.keys(alone).length === 0 ? [] : [
-      {title: `${METRICS[metric]} alone`, number: true, text: (node) => shown(alone[node.node], 3)}]),
+    ...(Object.keys(individual).length === 0 ? [] : [
+      {title: `individual ${METRICS[metric]}`, number: true, text: (node) => shown(individual[node.node], 3)}]),
     {title: 'node', text: where},
     {title: 'weight', text: (node) => node.weight},
     {title: 'format', text: (node) => node.scheme + (node.corrects_bias ? ', bias corrected' : '')},

@@ -130,14 +130,12 @@ class LookupLowering : NodeLowering {
 
   // The reals of the 256 byte values, as dequantize_per_tensor computes them.
   absl::StatusOr<ValueId> Reals(const QuantizedForm& form) {
-    std::vector<std::byte> bytes(kByteValues * sizeof(float));
+    std::vector<float> reals;
     for (int64_t i = 0; i < kByteValues; ++i) {
-      const float real = static_cast<float>(i - form.zero_point) * static_cast<float>(form.scale);
-      std::memcpy(bytes.data() + static_cast<size_t>(i) * sizeof(float), &real, sizeof(float));
+      reals.push_back(static_cast<float>(i - form.zero_point) * static_cast<float>(form.scale));
     }
     ABSL_ASSIGN_OR_RETURN(exir::ConstantTensor made,
-                          exir::ConstantTensor::Contiguous(DType::kFloat32, {kByteValues},
-                                                           exir::Storage::Own(std::move(bytes))));
+                          exir::FloatConstant({kByteValues}, std::move(reals)));
     const std::string target = exir::UnusedTensorName(program_, "_lookup_values", next_);
     const ValueId input = exir::InsertConstantInput(
         program_, editor_, exir::EndOfConstants(program_), target, target,
