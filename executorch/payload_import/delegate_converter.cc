@@ -18,12 +18,6 @@
 namespace belay::pte {
 namespace {
 
-// Compiled delegates, and their named data once per key.
-struct Compiled {
-  exir::MethodResults results;
-  exir::NamedDataOutput named_data;
-};
-
 class Converter {
  public:
   Converter(const exir::OpRegistry& ops, const exir::Backend& backend)
@@ -59,7 +53,7 @@ class Converter {
     if (methods.empty()) return converted;
     auto results = std::make_shared<exir::MethodResults>();
     ABSL_ASSIGN_OR_RETURN(*results, backend_.PreprocessMultimethod(std::move(methods), 1));
-    ABSL_RETURN_IF_ERROR(Collect(*results, imported, converted));
+    Collect(*results, imported, converted);
     converted.owner = std::move(results);
     return converted;
   }
@@ -75,8 +69,8 @@ class Converter {
   }
 
   // Views of the results; the bytes of equal named data are stored once by the backend.
-  absl::Status Collect(const exir::MethodResults& results, absl::Span<const size_t> imported,
-                       ConvertedDelegates& converted) const {
+  void Collect(const exir::MethodResults& results, absl::Span<const size_t> imported,
+               ConvertedDelegates& converted) const {
     auto index = imported.begin();
     absl::btree_map<std::string, NamedDataPlan> named;
     for (const auto& [method, partitions] : results) {
@@ -90,7 +84,6 @@ class Converter {
       }
     }
     for (auto& [key, plan] : named) converted.named_data.push_back(std::move(plan));
-    return absl::OkStatus();
   }
 
   const exir::OpRegistry& ops_;

@@ -19,9 +19,9 @@ namespace belay::pte {
 
 // A tensor of the graph that has a value's elements. Payloads store images as NHWC. They are emitted
 // as NCHW, the order of ATen's operators, so that transposes between the two need no operator.
-struct Form {
+struct GraphTensor {
   exir::Argument tensor;
-  bool image = false;  // dimensions are NCHW, those of the value NHWC
+  bool nchw = false;  // dimensions are NCHW, those of the value NHWC
 };
 
 // NHWC from NCHW and the reverse: result[i] = x[permutation[i]].
@@ -42,19 +42,21 @@ class DelegateValues {
   const xnnpack::Value& value(int index) const { return graph_.values[static_cast<size_t>(index)]; }
 
   // The stored form of a value, integers if it is quantized. For constants: row-major.
-  Form Stored(int index);
-  void SetStored(int index, Form form) { forms_[static_cast<size_t>(index)] = std::move(form); }
+  GraphTensor Stored(int index);
+  void SetStored(int index, GraphTensor form) {
+    forms_[static_cast<size_t>(index)] = std::move(form);
+  }
 
   // The numbers of a value: dequantized. In the order that it is stored in; in the value's own
   // dimensions; as NCHW (precondition: rank 4).
-  Form Real(int index);
-  exir::Argument Plain(int index);
-  exir::Argument Image(int index);
+  GraphTensor Dequantized(int index);
+  exir::Argument InPayloadOrder(int index);
+  exir::Argument InNchw(int index);
   // The same for several values, in one order: NCHW if all have rank 4 and any is stored so.
-  std::vector<exir::Argument> Alike(absl::Span<const int> indices, bool& image);
+  std::vector<exir::Argument> InCommonOrder(absl::Span<const int> indices, bool& nchw);
   // Permutes a form to the value's own dimensions, or to NCHW.
-  exir::Argument ToPlain(const Form& form);
-  exir::Argument ToImage(const Form& form);
+  exir::Argument ToPayloadOrder(const GraphTensor& form);
+  exir::Argument ToNchw(const GraphTensor& form);
 
   // A constant, permuted and reshaped: a filter in the order of ATen. The dimension
   // `permutation[i]` becomes dimension i. Quantized filters are dequantized along `channel_dim` of
@@ -63,21 +65,25 @@ class DelegateValues {
 
   // Stores the result of a node: clamps it to the bounds, converts it to the value's datatype, and
   // quantizes it.
-  void SetReal(const xnnpack::Node& node, Form form);
+  void SetResult(const xnnpack::Node& node, GraphTensor form);
 
  private:
   exir::Argument AddConstant(exir::ConstantTensor tensor);
-  exir::Argument AddFloats(absl::Span<const float> floats, std::vector<int64_t> sizes);
+  // Fails the builder with the error of `tensor`, if any.
+  exir::Argument AddOrFail(absl::StatusOr<exir::ConstantTensor> tensor);
+  exir::Argument AddScales(const xnnpack::Value& value, const Sizes& sizes);
+  // Charges a copy of a constant before it is allocated.
+  absl::Status TakeMemory(uint64_t bytes);
   // The elements of a constant, 4-bit ones as int8.
   absl::StatusOr<exir::ConstantTensor> Elements(const xnnpack::Value& value);
   exir::Argument Dequantize(const xnnpack::Value& value, exir::Argument integers, int channel_dim);
   exir::Argument BiasOf(int index);
-  Form QuantizeRows(const xnnpack::Value& value, Form form);
+  GraphTensor QuantizeRows(const xnnpack::Value& value, GraphTensor form);
 
   const xnnpack::Graph& graph_;
   exir::OpBuilder& b_;
   MemoryBudget& memory_;
-  std::vector<Form> forms_;  // None: not computed yet
+  std::vector<GraphTensor> forms_;  // None: not computed yet
   int constants_ = 0;
 };
 

@@ -61,7 +61,7 @@ class DimClasses {
   void AddNode(const Node& node);
 
  private:
-  void Same(int a, int b) {
+  void UniteAll(int a, int b) {
     for (int dim = 0; dim < std::min(Rank(a), Rank(b)); ++dim) Unite(a, dim, b, dim);
   }
   void AddBroadcast(const Node& node);
@@ -87,7 +87,7 @@ void DimClasses::AddBroadcast(const Node& node) {
 // a[..., m, k] * b[..., k, n]
 void DimClasses::AddMatmul(const Node& node) {
   const int a = node.inputs[0], b = node.inputs[1], out = node.output, rank = Rank(a);
-  const bool transposed = (node.flags & 1) != 0;
+  const bool transposed = (node.flags & xnnpack::kTransposedWeights) != 0;
   for (int dim = 0; dim + 2 < rank; ++dim) {
     Unite(a, dim, out, dim);
     Unite(b, dim, out, dim);
@@ -166,10 +166,12 @@ void DimClasses::AddNode(const Node& node) {
     case NodeType::StaticSlice:
     case NodeType::StaticConstantPad:
       for (int dim = 0; dim < Rank(in); ++dim) {
-        const bool whole = Size(in, dim) == Size(out, dim);
-        if (whole) Unite(in, dim, out, dim);
-        if (!whole) MakeStatic(in, dim);
-        if (!whole) MakeStatic(out, dim);
+        if (Size(in, dim) == Size(out, dim)) {
+          Unite(in, dim, out, dim);
+        } else {
+          MakeStatic(in, dim);
+          MakeStatic(out, dim);
+        }
       }
       return;
     case NodeType::Conv2d:
@@ -183,7 +185,7 @@ void DimClasses::AddNode(const Node& node) {
       MakeStatic(in, 1, Rank(in));
       return MakeStatic(out, 1, Rank(out));
     default:  // element by element
-      return Same(in, out);
+      return UniteAll(in, out);
   }
 }
 

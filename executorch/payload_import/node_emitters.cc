@@ -23,8 +23,6 @@ using xnnpack::NodeType;
 using xnnpack::Value;
 using xnnpack::Window;
 
-constexpr uint32_t kTransposed = 1, kAlignCorners = 8, kKeepDims = 64;  // Node::flags
-
 struct Row {
   NodeType type;
   void (*emit)(const Row& row, const Node& node, DelegateValues& v);
@@ -32,46 +30,46 @@ struct Row {
 };
 
 // The dimension of a form at dimension `dim` of the value.
-int64_t DimOf(bool image, int64_t dim) { return image ? kToNhwc[dim] : dim; }
+int64_t DimOf(bool nchw, int64_t dim) { return nchw ? kToNhwc[dim] : dim; }
 
 // --- Element by element ---
 
 void EmitUnary(const Row& row, const Node& node, DelegateValues& v) {
-  Form x = v.Real(node.inputs[0]);
+  GraphTensor x = v.Dequantized(node.inputs[0]);
   if (!row.op.empty()) x.tensor = exir::Unary(v.builder(), row.op, x.tensor);
-  v.SetReal(node, std::move(x));
+  v.SetResult(node, std::move(x));
 }
 
 void EmitBinary(const Row& row, const Node& node, DelegateValues& v) {
-  bool image = false;
-  const std::vector<Argument> x = v.Alike(node.inputs, image);
-  v.SetReal(node, {v.builder().Call(row.op, {x[0], x[1]}), image});
+  bool nchw = false;
+  const std::vector<Argument> x = v.InCommonOrder(node.inputs, nchw);
+  v.SetResult(node, {v.builder().Call(row.op, {x[0], x[1]}), nchw});
 }
 
 void EmitSquare(const Row&, const Node& node, DelegateValues& v) {
-  const Form x = v.Real(node.inputs[0]);
-  v.SetReal(node, {exir::Mul(v.builder(), x.tensor, x.tensor), x.image});
+  const GraphTensor x = v.Dequantized(node.inputs[0]);
+  v.SetResult(node, {exir::Mul(v.builder(), x.tensor, x.tensor), x.nchw});
 }
 
 // Row::op with the node's slope or alpha.
 void EmitSlope(const Row& row, const Node& node, DelegateValues& v) {
-  const Form x = v.Real(node.inputs[0]);
-  v.SetReal(node, {v.builder().Call(row.op, {x.tensor, double{node.number}}), x.image});
+  const GraphTensor x = v.Dequantized(node.inputs[0]);
+  v.SetResult(node, {v.builder().Call(row.op, {x.tensor, double{node.number}}), x.nchw});
 }
 
 // x > 0 ? x : x * slope
 void EmitPrelu(const Row&, const Node& node, DelegateValues& v) {
   OpBuilder& b = v.builder();
-  bool image = false;
-  const std::vector<Argument> x = v.Alike(node.inputs, image);
+  bool nchw = false;
+  const std::vector<Argument> x = v.InCommonOrder(node.inputs, nchw);
   const Argument positive = b.Call("aten.gt.Scalar", {x[0], 0});
-  v.SetReal(node, {exir::Where(b, positive, x[0], exir::Mul(b, x[0], x[1])), image});
+  v.SetResult(node, {exir::Where(b, positive, x[0], exir::Mul(b, x[0], x[1])), nchw});
 }
 
 void EmitSoftmax(const Row&, const Node& node, DelegateValues& v) {
-  const Form x = v.Real(node.inputs[0]);
-  const int64_t last = DimOf(x.image, v.value(node.inputs[0]).sizes.size() - 1);
-  v.SetReal(node, {v.builder().Call("aten._softmax.default", {x.tensor, last, false}), x.image});
+  const GraphTensor x = v.Dequantized(node.inputs[0]);
+  const int64_t last = DimOf(x.nchw, v.value(node.inputs[0]).sizes.size() - 1);
+  v.SetResult(node, {v.builder().Call("aten._softmax.default", {x.tensor, last, false}), x.nchw});
 }
 
 // --- Data movement ---
@@ -86,12 +84,12 @@ void EmitMove(const Node& node, DelegateValues& v, Move move) {
   if (as_stored) {
     v.SetStored(node.output, move(v.Stored(node.inputs[0])));
   } else {
-    v.SetReal(node, move(v.Real(node.inputs[0])));
+    v.SetResult(node, move(v.Dequantized(node.inputs[0])));
   }
 }
 
 void EmitCopy(const Row&, const Node& node, DelegateValues& v) {
-  EmitMove(node, v, [](Form x) { return x; });
+  EmitMove(node, v, [](GraphTensor x) { return x; });
 }
 
 // result[i] = x[perm[i]]. Permutations between NHWC and NCHW only change the form.
@@ -99,127 +97,126 @@ void EmitTranspose(const Row&, const Node& node, DelegateValues& v) {
   const auto is = [&](absl::Span<const int> perm) {
     return std::equal(node.numbers.begin(), node.numbers.end(), perm.begin(), perm.end());
   };
-  EmitMove(node, v, [&](const Form& x) -> Form {
-    if (!x.image && is(kToNhwc)) return {x.tensor, true};
-    if (x.image && is(kToNchw)) return {x.tensor, false};
+  EmitMove(node, v, [&](const GraphTensor& x) -> GraphTensor {
+    if (!x.nchw && is(kToNhwc)) return {x.tensor, true};
+    if (x.nchw && is(kToNchw)) return {x.tensor, false};
     std::vector<int64_t> dims;
-    for (const int64_t dim : node.numbers) dims.push_back(DimOf(x.image, dim));
+    for (const int64_t dim : node.numbers) dims.push_back(DimOf(x.nchw, dim));
     return {exir::Permute(v.builder(), x.tensor, dims), false};
   });
 }
 
 void EmitReshape(const Row&, const Node& node, DelegateValues& v) {
-  EmitMove(node, v, [&](const Form& x) -> Form {
+  EmitMove(node, v, [&](const GraphTensor& x) -> GraphTensor {
     std::vector<int64_t> sizes;
     for (const int64_t size : node.numbers) sizes.push_back(size == 0 ? -1 : size);
-    return {exir::Reshape(v.builder(), v.ToPlain(x), sizes), false};
+    return {exir::Reshape(v.builder(), v.ToPayloadOrder(x), sizes), false};
   });
 }
 
 void EmitSlice(const Row&, const Node& node, DelegateValues& v) {
   const Value& in = v.value(node.inputs[0]);
-  EmitMove(node, v, [&](Form x) {
+  EmitMove(node, v, [&](GraphTensor x) {
     for (int dim = 0; dim < in.sizes.size(); ++dim) {
       const int64_t start = node.numbers[dim], size = node.more_numbers[dim];
       if (size == in.sizes[dim]) continue;
-      x.tensor = exir::Slice(v.builder(), x.tensor, DimOf(x.image, dim), start, start + size);
+      x.tensor = exir::Slice(v.builder(), x.tensor, DimOf(x.nchw, dim), start, start + size);
     }
     return x;
   });
 }
 
 void EmitPad(const Row&, const Node& node, DelegateValues& v) {
-  Form x = v.Real(node.inputs[0]);
+  GraphTensor x = v.Dequantized(node.inputs[0]);
   const int rank = v.value(node.inputs[0]).sizes.size();
   // From the last dimension to the first.
   std::vector<int64_t> padding(static_cast<size_t>(2 * rank));
   for (int dim = 0; dim < rank; ++dim) {
-    const auto at = static_cast<size_t>(2 * (rank - 1 - DimOf(x.image, dim)));
+    const auto at = static_cast<size_t>(2 * (rank - 1 - DimOf(x.nchw, dim)));
     padding[at] = node.numbers[dim];
     padding[at + 1] = node.more_numbers[dim];
   }
   x.tensor =
       v.builder().Call("aten.constant_pad_nd.default", {x.tensor, padding, double{node.number}});
-  v.SetReal(node, std::move(x));
+  v.SetResult(node, std::move(x));
 }
 
 void EmitConcatenate(const Row&, const Node& node, DelegateValues& v) {
-  bool image = false;
-  const std::vector<Argument> x = v.Alike(node.inputs, image);
-  v.SetReal(node, {exir::Cat(v.builder(), x, DimOf(image, node.numbers[0])), image});
+  bool nchw = false;
+  const std::vector<Argument> x = v.InCommonOrder(node.inputs, nchw);
+  v.SetResult(node, {exir::Cat(v.builder(), x, DimOf(nchw, node.numbers[0])), nchw});
 }
 
 // --- Matmuls and convolutions ---
 
 Argument BiasOf(const Node& node, DelegateValues& v, DType dtype) {
   if (node.inputs[2] < 0) return {};
-  return exir::Cast(v.builder(), v.Plain(node.inputs[2]), dtype);
+  return exir::Cast(v.builder(), v.InPayloadOrder(node.inputs[2]), dtype);
 }
 
 void EmitFullyConnected(const Row&, const Node& node, DelegateValues& v) {
   OpBuilder& b = v.builder();
-  const Argument x = v.Plain(node.inputs[0]);
+  const Argument x = v.InPayloadOrder(node.inputs[0]);
   const DType dtype = b.dtype(x);
-  Argument filter = exir::Cast(b, v.Plain(node.inputs[1]), dtype);
-  if ((node.flags & kTransposed) != 0) filter = exir::Permute(b, filter, {1, 0});
-  v.SetReal(node, {b.Call("aten.linear.default", {x, filter, BiasOf(node, v, dtype)}), false});
+  Argument filter = exir::Cast(b, v.InPayloadOrder(node.inputs[1]), dtype);
+  if ((node.flags & xnnpack::kTransposedWeights) != 0) filter = exir::Permute(b, filter, {1, 0});
+  v.SetResult(node, {b.Call("aten.linear.default", {x, filter, BiasOf(node, v, dtype)}), false});
 }
 
 void EmitMatmul(const Row&, const Node& node, DelegateValues& v) {
   OpBuilder& b = v.builder();
-  const Argument x = v.Plain(node.inputs[0]);
-  Argument y = v.Plain(node.inputs[1]);
-  if ((node.flags & kTransposed) != 0) y = exir::Transpose(b, y, -2, -1);
-  v.SetReal(node, {b.Call("aten.matmul.default", {x, y}), false});
+  const Argument x = v.InPayloadOrder(node.inputs[0]);
+  Argument y = v.InPayloadOrder(node.inputs[1]);
+  if ((node.flags & xnnpack::kTransposedWeights) != 0) y = exir::Transpose(b, y, -2, -1);
+  v.SetResult(node, {b.Call("aten.matmul.default", {x, y}), false});
 }
+
+bool IsSymmetric(const Window& w) { return w.top == w.bottom && w.left == w.right; }
 
 // Adds the padding of a window to an image if ATen has no such padding: opposite sides differ, or
 // `at_most_half` and it is more than half of the window. Returns the padding that is left.
 std::pair<int64_t, int64_t> PadWindow(const Window& w, double value, bool at_most_half,
                                       OpBuilder& b, Argument& x) {
-  const bool alike = w.top == w.bottom && w.left == w.right;
   const bool fits = !at_most_half || (w.top <= w.kernel_height / 2 && w.left <= w.kernel_width / 2);
-  if (alike && fits) return {w.top, w.left};
+  if (IsSymmetric(w) && fits) return {w.top, w.left};
   x = b.Call("aten.constant_pad_nd.default", {x, {w.left, w.right, w.top, w.bottom}, value});
   return {0, 0};
 }
 
 bool CheckSymmetric(const Window& w, OpBuilder& b) {
-  const bool symmetric = w.top == w.bottom && w.left == w.right;
-  if (!symmetric) {
-    b.Unsupported(absl::StrCat("padding of ", w.top, ", ", w.right, ", ", w.bottom, ", ", w.left,
-                               ", which differs between opposite sides"));
-  }
-  return symmetric;
+  if (IsSymmetric(w)) return true;
+  b.Unsupported(absl::StrCat("padding of ", w.top, ", ", w.right, ", ", w.bottom, ", ", w.left,
+                             ", which differs between opposite sides"));
+  return false;
 }
 
 void EmitConvolution(const Row&, const Node& node, DelegateValues& v) {
   OpBuilder& b = v.builder();
   const Window& w = node.window;
   const bool depthwise = node.type == NodeType::DepthwiseConv2d;
-  Argument x = v.Image(node.inputs[0]);
+  Argument x = v.InNchw(node.inputs[0]);
   const auto [height, width] = PadWindow(w, 0, /*at_most_half=*/false, b, x);
   // [out, kh, kw, in / groups], or [1, kh, kw, out] -> [out, in / groups, kh, kw]
   constexpr int kDense[] = {0, 3, 1, 2}, kDepthwise[] = {3, 0, 1, 2};
   const Argument filter = exir::Cast(
       b, v.Filter(node.inputs[1], depthwise ? kDepthwise : kDense, /*channel_dim=*/0), b.dtype(x));
-  v.SetReal(node, {b.Call("aten.convolution.default", {x,
-                                                       filter,
-                                                       BiasOf(node, v, b.dtype(x)),
-                                                       {w.stride_height, w.stride_width},
-                                                       {height, width},
-                                                       {w.dilation_height, w.dilation_width},
-                                                       false,
-                                                       {0, 0},
-                                                       w.groups}),
-                   true});
+  v.SetResult(node, {b.Call("aten.convolution.default", {x,
+                                                         filter,
+                                                         BiasOf(node, v, b.dtype(x)),
+                                                         {w.stride_height, w.stride_width},
+                                                         {height, width},
+                                                         {w.dilation_height, w.dilation_width},
+                                                         false,
+                                                         {0, 0},
+                                                         w.groups}),
+                     true});
 }
 
 void EmitTransposedConvolution(const Row&, const Node& node, DelegateValues& v) {
   OpBuilder& b = v.builder();
   const Window& w = node.window;
   if (!CheckSymmetric(w, b)) return;
-  const Argument x = v.Image(node.inputs[0]);
+  const Argument x = v.InNchw(node.inputs[0]);
   const bool per_channel = !v.value(node.inputs[1]).channel_scales.empty();
   if (w.groups > 1 && per_channel) {
     return b.Unsupported("scales per channel of a transposed convolution with groups");
@@ -236,16 +233,16 @@ void EmitTransposedConvolution(const Row&, const Node& node, DelegateValues& v) 
     filter = exir::Reshape(
         b, filter, {w.groups * w.group_inputs, w.group_outputs, w.kernel_height, w.kernel_width});
   }
-  v.SetReal(node, {b.Call("aten.convolution.default", {x,
-                                                       filter,
-                                                       BiasOf(node, v, b.dtype(x)),
-                                                       {w.stride_height, w.stride_width},
-                                                       {w.top, w.left},
-                                                       {w.dilation_height, w.dilation_width},
-                                                       true,
-                                                       {w.adjust_height, w.adjust_width},
-                                                       w.groups}),
-                   true});
+  v.SetResult(node, {b.Call("aten.convolution.default", {x,
+                                                         filter,
+                                                         BiasOf(node, v, b.dtype(x)),
+                                                         {w.stride_height, w.stride_width},
+                                                         {w.top, w.left},
+                                                         {w.dilation_height, w.dilation_width},
+                                                         true,
+                                                         {w.adjust_height, w.adjust_width},
+                                                         w.groups}),
+                     true});
 }
 
 // --- Pools and resampling ---
@@ -253,16 +250,16 @@ void EmitTransposedConvolution(const Row&, const Node& node, DelegateValues& v) 
 void EmitMaxPool(const Row&, const Node& node, DelegateValues& v) {
   OpBuilder& b = v.builder();
   const Window& w = node.window;
-  Argument x = v.Image(node.inputs[0]);
+  Argument x = v.InNchw(node.inputs[0]);
   const auto [height, width] =
       PadWindow(w, -std::numeric_limits<double>::infinity(), /*at_most_half=*/true, b, x);
-  v.SetReal(node, {b.Call("aten.max_pool2d_with_indices.default",
-                          {x,
-                           {w.kernel_height, w.kernel_width},
-                           {w.stride_height, w.stride_width},
-                           {height, width},
-                           {w.dilation_height, w.dilation_width}}),
-                   true});
+  v.SetResult(node, {b.Call("aten.max_pool2d_with_indices.default",
+                            {x,
+                             {w.kernel_height, w.kernel_width},
+                             {w.stride_height, w.stride_width},
+                             {height, width},
+                             {w.dilation_height, w.dilation_width}}),
+                     true});
 }
 
 // Padding is not counted.
@@ -270,27 +267,27 @@ void EmitAveragePool(const Row&, const Node& node, DelegateValues& v) {
   OpBuilder& b = v.builder();
   const Window& w = node.window;
   if (!CheckSymmetric(w, b)) return;
-  v.SetReal(node, {b.Call("aten.avg_pool2d.default", {v.Image(node.inputs[0]),
-                                                      {w.kernel_height, w.kernel_width},
-                                                      {w.stride_height, w.stride_width},
-                                                      {w.top, w.left},
-                                                      false,
-                                                      false}),
-                   true});
+  v.SetResult(node, {b.Call("aten.avg_pool2d.default", {v.InNchw(node.inputs[0]),
+                                                        {w.kernel_height, w.kernel_width},
+                                                        {w.stride_height, w.stride_width},
+                                                        {w.top, w.left},
+                                                        false,
+                                                        false}),
+                     true});
 }
 
 void EmitGlobalAverage(const Row&, const Node& node, DelegateValues& v) {
-  const bool keep = (node.flags & kKeepDims) != 0;
-  v.SetReal(node, {exir::Mean(v.builder(), v.Image(node.inputs[0]), {2, 3}, keep), keep});
+  const bool keep = (node.flags & xnnpack::kKeepDims) != 0;
+  v.SetResult(node, {exir::Mean(v.builder(), v.InNchw(node.inputs[0]), {2, 3}, keep), keep});
 }
 
 void EmitResize(const Row&, const Node& node, DelegateValues& v) {
-  v.SetReal(node,
-            {v.builder().Call("aten.upsample_bilinear2d.vec", {v.Image(node.inputs[0]),
-                                                               {node.numbers[0], node.numbers[1]},
-                                                               (node.flags & kAlignCorners) != 0,
-                                                               Argument()}),
-             true});
+  v.SetResult(node, {v.builder().Call("aten.upsample_bilinear2d.vec",
+                                      {v.InNchw(node.inputs[0]),
+                                       {node.numbers[0], node.numbers[1]},
+                                       (node.flags & xnnpack::kAlignCorners) != 0,
+                                       Argument()}),
+                     true});
 }
 
 constexpr Row kRows[] = {

@@ -38,6 +38,11 @@ inline std::optional<DType> DtypeOf(xnnpack::Datatype datatype) {
   }
 }
 
+// Whether a value has a scale and a zero point per row, chosen at run time.
+inline bool IsDynamicallyQuantized(xnnpack::Datatype datatype) {
+  return datatype == xnnpack::Datatype::QDINT8 || datatype == xnnpack::Datatype::QPINT8;
+}
+
 }  // namespace belay::pte
 
 #endif  // BELAY_EXECUTORCH_PAYLOAD_IMPORT_VALUE_TYPES_H_
