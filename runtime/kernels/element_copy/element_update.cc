@@ -20,55 +20,11 @@ T Load(const void* base, int64_t offset) {
   }
 }
 
-template <class T>
-T Sum(T a, T b) {
-  if constexpr (std::is_same_v<T, bool>) {
-    return a || b;
-  } else if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-  } else {
-    using C = ComputeType<T>;
-    return T(C(a) + C(b));
-  }
-}
-
-template <class T>
-T Product(T a, T b) {
-  if constexpr (std::is_same_v<T, bool>) {
-    return a && b;
-  } else if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-  } else {
-    using C = ComputeType<T>;
-    return T(C(a) * C(b));
-  }
-}
-
-// Returns `a` if neither is larger, so that a NaN in `a` is kept.
-template <class T>
-T Larger(T a, T b, bool smaller) {
-  if constexpr (kIsComplex<T>) {
-    return a;
-  } else {
-    using C = ComputeType<T>;
-    const C x = C(a), y = C(b);
-    if (y != y) return b;
-    return (smaller ? y < x : x < y) ? b : a;
-  }
-}
-
 template <class T, Update kUpdate>
 void Apply(void* target, int64_t to, const void* source, int64_t from) {
   T& element = static_cast<T*>(target)[to];
   const T value = Load<T>(source, from);
-  if constexpr (kUpdate == Update::kAssign) {
-    element = value;
-  } else {
-    const T old = Load<T>(target, to);
-    element = kUpdate == Update::kAdd        ? Sum(old, value)
-              : kUpdate == Update::kMultiply ? Product(old, value)
-                                             : Larger(old, value, kUpdate == Update::kMinimum);
-  }
+  element = Updated<kUpdate>(Load<T>(target, to), value);
 }
 
 template <Update kUpdate>
@@ -107,7 +63,7 @@ void AddScaled(const TensorView& target, const TensorView& addend, const ScalarE
       const T value = Load<T>(addend.data, it.offset(1));
       const T old = Load<T>(target.data, it.offset(0));
       if constexpr (std::is_integral_v<T>) {
-        element = Sum(old, Product(factor, value));
+        element = Updated<Update::kAdd>(old, Updated<Update::kMultiply>(factor, value));
       } else {
         element = T(C(old) + C(factor) * C(value));
       }

@@ -242,49 +242,20 @@ void Run(const void* const* operands, void* result, size_t n, const PointwisePar
   }
 }
 
-// Op::Of on vectors, with the same rounding. `alpha` is scalar parameter 0.
-template <class Op, class D, class V = hn::Vec<D>>
-HWY_INLINE V VectorOf(D d, V a, V b, V alpha) {
-  if constexpr (std::is_same_v<Op, Add>) {
-    return hn::Add(a, hn::Mul(b, alpha));
-  } else if constexpr (std::is_same_v<Op, Sub>) {
-    return hn::Sub(a, hn::Mul(b, alpha));
-  } else if constexpr (std::is_same_v<Op, ReverseSub>) {
-    return hn::Sub(b, hn::Mul(a, alpha));
-  } else if constexpr (std::is_same_v<Op, Mul>) {
-    return hn::Mul(a, b);
-  } else if constexpr (std::is_same_v<Op, Div>) {
-    return hn::Div(a, b);
-  } else {
-    constexpr bool kLarger = std::is_same_v<Op, Maximum>;
-    const V extreme = hn::IfThenElse(kLarger ? hn::Gt(b, a) : hn::Lt(b, a), b, a);
-    if constexpr (std::is_floating_point_v<hn::TFromD<D>>) {
-      return hn::IfThenElse(hn::IsNaN(a), a, hn::IfThenElse(hn::IsNaN(b), b, extreme));
-    } else {
-      return extreme;
-    }
-  }
-}
-
 // Rows whose operand kScalar is one element.
 template <class Op, class T, int kScalar>
 void Rows(const void* const* operands, const int64_t* steps, void* result, size_t rows, size_t n,
           const PointwiseParams& params) {
-  const hn::ScalableTag<T> d;
-  const auto alpha = hn::Set(d, params.Get<T>(0));
+  const T p = params.Get<T>(0), q = params.Get<T>(1);
   const T* dense = static_cast<const T*>(operands[1 - kScalar]);
   const T* single = static_cast<const T*>(operands[kScalar]);
   T* out = static_cast<T*>(result);
   for (size_t r = 0; r < rows; ++r) {
-    const auto one = hn::Set(d, *single);
-    const auto of = [&](auto v) HWY_ATTR {
-      return kScalar == 0 ? VectorOf<Op>(d, one, v, alpha) : VectorOf<Op>(d, v, one, alpha);
-    };
-    size_t i = 0;
-    for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) {
-      hn::StoreU(of(hn::LoadU(d, dense + i)), d, out + i);
+    const T one = *single;
+    BELAY_INDEPENDENT_ITERATIONS
+    for (size_t i = 0; i < n; ++i) {
+      out[i] = kScalar == 0 ? Op::Of(one, dense[i], p, q) : Op::Of(dense[i], one, p, q);
     }
-    if (i < n) hn::StoreN(of(hn::LoadN(d, dense + i, n - i)), d, out + i, n - i);
     dense += steps[1 - kScalar];
     single += steps[kScalar];
     out += n;

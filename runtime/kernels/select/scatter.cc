@@ -1,7 +1,5 @@
 #include "runtime/kernels/select/scatter.h"
 
-#include <type_traits>
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/select/scatter.cc"
 #include "hwy/foreach_target.h"
@@ -11,21 +9,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace belay {
 namespace HWY_NAMESPACE {
-
-template <Update kUpdate, class T>
-HWY_INLINE T Updated(T old, T value) {
-  if constexpr (kUpdate == Update::kAssign) {
-    return value;
-  } else if constexpr (kUpdate == Update::kMaximum || kUpdate == Update::kMinimum) {
-    const bool replaces = kUpdate == Update::kMaximum ? old < value : value < old;
-    return replaces || value != value ? value : old;
-  } else if constexpr (std::is_integral_v<T>) {
-    const auto a = static_cast<uint64_t>(old), b = static_cast<uint64_t>(value);
-    return static_cast<T>(kUpdate == Update::kAdd ? a + b : a * b);
-  } else {
-    return kUpdate == Update::kAdd ? old + value : old * value;
-  }
-}
 
 bool AllEqualImpl(const int64_t* HWY_RESTRICT index, size_t n, int64_t value) {
   int64_t differ = 0;

@@ -1,4 +1,4 @@
-// Loop of scatter: a run of elements combined with elements at given positions.
+// Loops of scatter: a run of elements combined with elements at given positions.
 #ifndef BELAY_RUNTIME_KERNELS_SELECT_SCATTER_H_
 #define BELAY_RUNTIME_KERNELS_SELECT_SCATTER_H_
 
@@ -31,7 +31,7 @@ struct ScatterLoops {
 };
 
 // Returns the loops for elements of float32, float64, int64 or int32, and for kAssign also for all
-// other elements of 1, 2, 4 or 8 bytes except bool; null if not supported. Results have the bits of element_update.h.
+// other elements of 1, 2, 4 or 8 bytes except bool; null if not supported.
 ScatterLoops FindScatterLoops(Update update, DType dtype);
 
 // Whether all of n indices equal `value`.
