@@ -11,7 +11,9 @@ namespace belay::cpu {
 //
 //   y {channels last} = conv2d(...)                  y = conv2d(...)
 //   z = _to_dim_order_copy(y, dim_order=[0,1,2,3])   ->
-//   z = squeeze_copy(y, 2)                           ->  z = squeeze_copy(y, 2)   (moves no data; not an output)
+//   z = squeeze_copy(y, 2)                           ->  z = squeeze_copy(y, 2)   (moves no data)
+//
+// A reshape that is an output keeps its copy, since outputs have memory of their own.
 //
 // For conv2d, depthwise_conv2d, and convolution that is not transposed, without `other`. Runs after
 // AssignLayouts. Top graph only. `handles` must outlive the pass.
