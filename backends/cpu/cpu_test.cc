@@ -318,6 +318,7 @@ TEST_F(ProgramsTest, RejectsOtherCompileSpecs) {
   EXPECT_OK(lowered({{"precision", "program"}}));
   EXPECT_OK(lowered({{"precision", "bfloat16"}}));
   EXPECT_OK(lowered({{"precision", "winograd"}}));
+  EXPECT_OK(lowered({{"precision", "direct"}}));
   const auto is_refused = [](std::string_view why) {
     return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(why));
   };
@@ -327,7 +328,8 @@ TEST_F(ProgramsTest, RejectsOtherCompileSpecs) {
               is_refused("unknown compile spec 'precision'; there is 'precision', once"));
   EXPECT_THAT(
       lowered({{"precision", "float8"}}),
-      is_refused("compile spec precision=float8, expected program or bfloat16 or winograd"));
+      is_refused("compile spec precision=float8, expected program or bfloat16 or winograd or "
+                 "direct"));
 }
 
 TEST_F(ProgramsTest, RejectsADamagedBlob) {

@@ -268,24 +268,32 @@ TEST_F(QuantizedProgramsTest, Float32MatmulsComputeInBFloat16OnRequest) {
   EXPECT_THAT(operators, Not(Contains("belay_cpu.linear.default")));
 }
 
-// Images and filters are at most 1: S of winograd.h is at most 9 * 256 per channel.
-TEST_F(QuantizedProgramsTest, ConvolutionsUseWinogradOnRequest) {
+// Images and filters are at most 1: S of winograd.h is at most 64 per channel for tiles of 2x2, and
+// 9 * 256 for 4x4.
+TEST_F(QuantizedProgramsTest, ConvolutionsUseWinograd) {
   constexpr std::string_view kProgram = R"(program edge {
-    constants { state "w": f32[32,16,3,3] state "b": f32[32] }
-    graph(%w: f32[32,16,3,3] parameter "w", %b: f32[32] parameter "b",
-          %x: f32[1,16,14,17] user_input, %z: f32[1,32,14,17] user_input) {
+    constants { state "w": f32[32,32,3,3] state "b": f32[32] }
+    graph(%w: f32[32,32,3,3] parameter "w", %b: f32[32] parameter "b",
+          %x: f32[1,32,14,17] user_input, %z: f32[1,32,14,17] user_input) {
       %y: f32[1,32,14,17] = edge.aten.convolution.default(%x, %w, %b, [1,1], [1,1], [1,1], false, [0,0], 1)
       %s: f32[1,32,14,17] = edge.aten.add.Tensor(%y, %z)
       %r: f32[1,32,14,17] = edge.aten.relu.default(%s)
       return (%r user_output) } })";
   exir::CallSequence calls(1);
-  calls[0].push_back(RandomTensor({1, 16, 14, 17}, random_));
   calls[0].push_back(RandomTensor({1, 32, 14, 17}, random_));
-  std::vector<std::string> operators;
-  compile_specs_ = {{"precision", "winograd"}};
-  ExpectSame(kProgram, calls, 3, {.atol = 40 * 0x1p-24 * (16 * 9 * 256 + 2)}, &operators);
-  EXPECT_THAT(operators, Contains("belay_cpu.winograd_conv2d.default"));
-  EXPECT_THAT(operators, Not(Contains("aten.relu.default")));
+  calls[0].push_back(RandomTensor({1, 32, 14, 17}, random_));
+  struct {
+    std::string precision;
+    double magnitude;
+  } const variants[] = {{"program", 32 * 64}, {"winograd", 32 * 9 * 256}};
+  for (const auto& variant : variants) {
+    std::vector<std::string> operators;
+    compile_specs_ = {{"precision", variant.precision}};
+    ExpectSame(kProgram, calls, 3, {.atol = (32 + 24) * 0x1p-24 * (variant.magnitude + 2)},
+               &operators);
+    EXPECT_THAT(operators, Contains("belay_cpu.winograd_conv2d.default"));
+    EXPECT_THAT(operators, Not(Contains("aten.relu.default")));
+  }
 }
 
 }  // namespace

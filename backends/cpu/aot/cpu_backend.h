@@ -23,10 +23,12 @@ class CpuBackend final : public exir::Backend {
   //
   // Compile specs: "precision" is one of
   //
-  //   program   the default
+  //   program   the default: in the program's dtypes; 3x3 convolutions use the Winograd variant
+  //             that is about as accurate as the sum of products (passes/lower_conv2d.h)
   //   bfloat16  float32 matmuls and convolutions with constant weights compute in bfloat16
   //             (passes/narrow_products.h)
-  //   winograd  3x3 convolutions use fewer multiplications and round more (passes/lower_conv2d.h)
+  //   winograd  3x3 convolutions use still fewer multiplications and round more
+  //   direct    as program, but all convolutions sum products
   //
   //   kInvalidArgument  an unknown or repeated compile spec
   //   errors of the passes, EmitProgram and SerializeProgram

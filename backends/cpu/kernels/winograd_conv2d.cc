@@ -15,18 +15,23 @@ namespace {
 
 using Call = WinogradConv2dCall<KernelArguments>;
 
-// The convolution and the number of tiles that are processed at once.
+// The convolution, the number of tiles that are processed at once, and their memory.
 struct Plan {
   WinogradArgs args;
-  int64_t chunk = 0;
-  CheckedInt scratch;  // floats
+  int64_t chunk = 0, chunks = 0;
+  // Whether all threads process each chunk together, since there are too few chunks to divide.
+  bool divides_chunks = false;
+  CheckedInt scratch;  // floats per chunk that is processed at a time
+
+  CheckedInt memory(int threads) const { return divides_chunks ? scratch : scratch * threads; }
 };
 
 // Plans for a result of this shape, whose element count fits into int64.
-Plan PlanOf(const Call& call, const Dims<CheckedInt>& shape) {
+Plan PlanOf(const Call& call, const Dims<CheckedInt>& shape, int threads) {
   Plan plan;
   WinogradArgs& g = plan.args;
   const Sizes& in = call.input->sizes;
+  g.tile = call.tile();
   g.batch = in[0];
   g.channels = in[1];
   g.height = in[2];
@@ -36,9 +41,59 @@ Plan PlanOf(const Call& call, const Dims<CheckedInt>& shape) {
   g.out_width = shape[3].value();
   g.padding_y = call.window.padding[0];
   g.padding_x = call.window.padding[1];
-  plan.chunk = std::min(g.tiles(), WinogradChunkTiles(g.channels, g.out_channels));
-  plan.scratch = WinogradScratchSize(g.channels, g.out_channels, plan.chunk);
+  plan.chunk = std::max<int64_t>(
+      1, std::min(g.tiles(), WinogradChunkTiles(g.tile, g.channels, g.out_channels)));
+  plan.chunks = (g.tiles() + plan.chunk - 1) / plan.chunk;
+  plan.divides_chunks = plan.chunks < 8 * int64_t{threads};
+  plan.scratch = WinogradScratchSize(g.tile, g.channels, g.out_channels, plan.chunk);
   return plan;
+}
+
+// Computes chunk `i`. run(count, work, body) calls body(begin, end) for ranges of [0, count) that cost
+// `work` multiply-adds together.
+template <class Run>
+void RunChunk(const Plan& plan, int64_t i, float* scratch, Budget::Pace& pace, const Run& run) {
+  const WinogradArgs& g = plan.args;
+  const int64_t first = i * plan.chunk, count = std::min(plan.chunk, g.tiles() - first);
+  const int64_t products = WinogradProducts(g.tile);
+  const WinogradChunk chunk(g, first, count, scratch);
+  const auto elements = static_cast<double>(count * products);
+  const auto channels = static_cast<double>(g.channels);
+  const auto out_channels = static_cast<double>(g.out_channels);
+  if (pace.Stop(static_cast<int64_t>(
+          std::min(elements * (channels + out_channels) * kElementWork, 0x1p40)))) {
+    return;
+  }
+  run(count, elements * channels * kElementWork,
+      [&](int64_t begin, int64_t end) { chunk.TransformPixels(begin, end); });
+  run(products, elements * channels * out_channels,
+      [&](int64_t begin, int64_t end) { chunk.Multiply(begin, end); });
+  run(count, elements * out_channels * kElementWork,
+      [&](int64_t begin, int64_t end) { chunk.TransformSums(begin, end); });
+}
+
+void RunChunks(const KernelContext& context, const Plan& plan, float* scratch) {
+  if (plan.divides_chunks) {
+    Budget::Pace pace;
+    for (int64_t i = 0; i < plan.chunks && !pace.stopped(); ++i) {
+      RunChunk(plan, i, scratch, pace, [&](int64_t count, double work, auto body) {
+        RunRanges(context, count, 1, work,
+                  [&](int, int64_t begin, int64_t end) { body(begin, end); });
+      });
+    }
+    return;
+  }
+  const WinogradArgs& g = plan.args;
+  const double work = static_cast<double>(g.tiles() * WinogradProducts(g.tile)) *
+                      static_cast<double>(g.channels) * static_cast<double>(g.out_channels);
+  RunRanges(context, plan.chunks, 1, work, [&](int part, int64_t begin, int64_t end) {
+    float* const mine = scratch + part * plan.scratch.value();
+    Budget::Pace pace;
+    for (int64_t i = begin; i < end && !pace.stopped(); ++i) {
+      RunChunk(plan, i, mine, pace,
+               [](int64_t count, double, auto body) { body(int64_t{0}, count); });
+    }
+  });
 }
 
 absl::Status WinogradConv2d(KernelContext& context, const Call& call) {
@@ -49,31 +104,15 @@ absl::Status WinogradConv2d(KernelContext& context, const Call& call) {
   ABSL_RETURN_IF_ERROR(ExpectChannelsLast("result", *out));
   ABSL_ASSIGN_OR_RETURN(const EpilogueF32 epilogue, EpilogueOf(call.epilogue, *out));
   if (out->numel() == 0) return absl::OkStatus();
-  Plan plan = PlanOf(call, shape);
-  ABSL_ASSIGN_OR_RETURN(float* const scratch, ScratchArray<float>(context, plan.scratch));
+  Plan plan = PlanOf(call, shape, context.num_threads());
+  ABSL_ASSIGN_OR_RETURN(float* const scratch,
+                        ScratchArray<float>(context, plan.memory(context.num_threads())));
   WinogradArgs& g = plan.args;
   g.in = call.input->as<const float>();
   g.weight = call.weight->as<const float>();
   g.out = out->as<float>();
   g.epilogue = epilogue;
-  Budget::Pace pace;
-  for (int64_t first = 0; first < g.tiles(); first += plan.chunk) {
-    const int64_t count = std::min(plan.chunk, g.tiles() - first);
-    const WinogradChunk chunk(g, first, count, scratch);
-    const double elements = static_cast<double>(count) * kWinogradProducts;
-    const auto channels = static_cast<double>(g.channels);
-    const auto out_channels = static_cast<double>(g.out_channels);
-    if (pace.Stop(static_cast<int64_t>(
-            std::min(elements * (channels + out_channels) * kElementWork, 0x1p40)))) {
-      return absl::OkStatus();
-    }
-    RunRanges(context, count, 1, elements * channels * kElementWork,
-              [&](int, int64_t begin, int64_t end) { chunk.TransformPixels(begin, end); });
-    RunRanges(context, kWinogradProducts, 1, elements * channels * out_channels,
-              [&](int, int64_t begin, int64_t end) { chunk.Multiply(begin, end); });
-    RunRanges(context, count, 1, elements * out_channels * kElementWork,
-              [&](int, int64_t begin, int64_t end) { chunk.TransformSums(begin, end); });
-  }
+  RunChunks(context, plan, scratch);
   return absl::OkStatus();
 }
 
@@ -85,7 +124,8 @@ uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
   CheckedInt results = 1;
   for (const CheckedInt& size : *shape) results = results * size;
   if (!results.ok()) return UINT64_MAX;
-  return ScratchBytesOf<float>(PlanOf(call, *shape).scratch);
+  const int threads = context.num_threads();
+  return ScratchBytesOf<float>(PlanOf(call, *shape, threads).memory(threads));
 }
 
 constexpr OperatorFacts kFacts = {.work = {WorkRule::Kind::kConvolution},

@@ -23,6 +23,7 @@ struct Epilogue {
 struct Convolution {
   int64_t batch, channels, height, width, out_channels;
   std::vector<int64_t> padding;
+  WinogradTile tile = WinogradTile::k4x4;
 };
 
 // Elements -1, 0 and 1. Rows of |A^T| sum to at most 19, of |B^T| to at most 10: sums over up to
@@ -43,7 +44,7 @@ KernelCall CallOf(const Convolution& c, bool bias, bool other, const Epilogue& e
   const auto ones = std::vector<int64_t>{1, 1};
   call.arguments = {
       Small({c.batch, c.channels, c.height, c.width}, Layout::kChannelsLast),
-      Small({*PackedWinogradSize(c.channels, c.out_channels)}),
+      Small({*PackedWinogradSize(c.tile, c.channels, c.out_channels)}),
       If(bias, Small({c.out_channels})),
       If(other, Small({c.batch, c.out_channels, height, width}, Layout::kChannelsLast)),
       EValue(c.out_channels),
@@ -66,19 +67,23 @@ TEST_F(WinogradKernelsTest, ConvolutionsOfEverySize) {
                                {1, 1, 3, 3, 1, {0, 0}},         {1, 20, 1, 1, 7, {1, 1}},
                                {2, 16, 6, 5, 40, {0, 1, 2, 3}}, {1, 17, 9, 6, 5, {5, 0, 0, 1}},
                                {0, 16, 8, 8, 8, {1, 1}},        {1, 0, 4, 4, 3, {1, 1}}};
-  for (const Convolution& c : cases) {
-    for (bool bias : {false, true}) {
-      for (bool other : {false, true}) {
-        ASSERT_TRUE(comparison_.Compare(CallOf(c, bias, other)));
+  for (Convolution c : cases) {
+    for (const WinogradTile tile : {WinogradTile::k2x2, WinogradTile::k4x4}) {
+      c.tile = tile;
+      for (bool bias : {false, true}) {
+        for (bool other : {false, true}) {
+          ASSERT_TRUE(comparison_.Compare(CallOf(c, bias, other)));
+        }
       }
     }
   }
 }
 
-// 40 tiles, 24 per chunk.
+// 140 tiles, 120 per chunk.
 TEST_F(WinogradKernelsTest, ManyTilesRunInChunks) {
-  ASSERT_EQ(WinogradChunkTiles(8, 700), 24);
-  ASSERT_TRUE(comparison_.Compare(CallOf({2, 8, 20, 13, 700, {1, 1}}, true, true)));
+  ASSERT_EQ(WinogradChunkTiles(WinogradTile::k2x2, 8, 700), 120);
+  ASSERT_TRUE(
+      comparison_.Compare(CallOf({2, 8, 20, 13, 700, {1, 1}, WinogradTile::k2x2}, true, true)));
 }
 
 TEST_F(WinogradKernelsTest, Epilogues) {

@@ -308,23 +308,24 @@ absl::Status RunWinogradConv2d(KernelContext& context,
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   const Sizes& in = call.input->sizes;
   const int64_t channels = in[1], matrix = *PackedMatrixSize(channels, call.out_channels);
+  const WinogradMatrices& m = WinogradMatricesOf(call.tile());
+  const int64_t results = WinogradResults(call.tile()), pixels = WinogradPixels(call.tile());
   return ForEachResult(context, shape, call.epilogue, 1, [&](const Sizes& index) {
-    const int64_t y = index[2] % 4, x = index[3] % 4;
+    const int64_t y = index[2] % results, x = index[3] % results;
     const int64_t panel = index[1] / kPanelColumns * channels;
     double sum = 0;
     // Pixel (i, j) of the tile contributes to all of its transformed elements (p, q).
-    for (int64_t i = 0; i < 6; ++i) {
-      for (int64_t j = 0; j < 6; ++j) {
+    for (int64_t i = 0; i < pixels; ++i) {
+      for (int64_t j = 0; j < pixels; ++j) {
         Sizes at = {index[0], 0, index[2] - y - call.window.padding[0] + i,
                     index[3] - x - call.window.padding[1] + j};
         if (at[2] < 0 || at[2] >= in[2] || at[3] < 0 || at[3] >= in[3]) continue;
         for (at[1] = 0; at[1] < channels; ++at[1]) {
           const float* weight = call.weight->as<const float>() + (panel + at[1]) * kPanelColumns +
                                 index[1] % kPanelColumns;
-          for (int64_t p = 0; p < 6; ++p) {
-            for (int64_t q = 0; q < 6; ++q, weight += matrix) {
-              const double part =
-                  kWinogradA[y][p] * kWinogradA[x][q] * kWinogradB[p][i] * kWinogradB[q][j];
+          for (int64_t p = 0; p < pixels; ++p) {
+            for (int64_t q = 0; q < pixels; ++q, weight += matrix) {
+              const double part = m.a[y][p] * m.a[x][q] * m.b[p][i] * m.b[q][j];
               if (part != 0) sum += part * *weight * At(*call.input, at);
             }
           }

@@ -220,7 +220,7 @@ HWY_INLINE bool AreZeros(const T* const* rows, const T* zeros) {
 template <size_t kRows, size_t kVectors, size_t kParts, class T>
 HWY_INLINE void Tile(const ProductArgs<T>& g, const T* const* HWY_RESTRICT rows,
                      const T* HWY_RESTRICT b, const OutputTile<T>& out, const KBlock& block,
-                     PanelPrefetch<T> prefetch) {
+                     const PanelPrefetch<T>& prefetch) {
   const TagF32 d;
   const size_t lanes = hn::Lanes(d);
   Accumulators<kRows, kVectors> sums[kParts];
@@ -254,6 +254,7 @@ HWY_INLINE void Tile(const ProductArgs<T>& g, const T* const* HWY_RESTRICT rows,
     }
   }
   const size_t k = block.k;
+  const T* next = prefetch.next;
   constexpr size_t kRow = kPanelColumns * kTerms<T>;  // elements of B per step
   const T* const zeros = g.zeros == nullptr ? nullptr : g.zeros + block.start * kTerms<T>;
   for (size_t t = 0; t < block.taps; ++t, rows += kRows, b += (g.k / kTerms<T> - k) * kRow) {
@@ -270,8 +271,8 @@ HWY_INLINE void Tile(const ProductArgs<T>& g, const T* const* HWY_RESTRICT rows,
       // Prefetches between runs of steps, since a run uses all registers.
       while (p < last) {
         const size_t end = HWY_MIN(last, p + kPrefetchInterval);
-        for (size_t i = 0; i < prefetch.lines; ++i, prefetch.next += kLine * kTerms<T>) {
-          hwy::Prefetch(prefetch.next);
+        for (size_t i = 0; i < prefetch.lines; ++i, next += kLine * kTerms<T>) {
+          hwy::Prefetch(next);
         }
         for (; p < end; ++p, b += kRow) Step(a, p, b, sums[0]);
       }
@@ -302,10 +303,12 @@ HWY_INLINE void Tile(const ProductArgs<T>& g, const T* const* HWY_RESTRICT rows,
   }
 }
 
-// Computes a tile of up to a panel's columns.
+// Computes a tile of up to a panel's columns. `prefetch` is passed by reference: by value it would be
+// copied by one load of 16 bytes, which waits for its two stores, and for all stores of the tile before.
 template <size_t kRows, size_t kParts, class T>
 HWY_NOINLINE void Panel(const ProductArgs<T>& g, const T* const* rows, const T* b,
-                        const OutputTile<T>& out, const KBlock& block, PanelPrefetch<T> prefetch) {
+                        const OutputTile<T>& out, const KBlock& block,
+                        const PanelPrefetch<T>& prefetch) {
   const size_t lanes = hn::Lanes(TagF32());
   for (size_t j = 0; j < out.columns; j += 2 * lanes) {
     const OutputTile<T> part = {out.c + j, out.other == nullptr ? nullptr : out.other + j,
@@ -321,7 +324,7 @@ HWY_NOINLINE void Panel(const ProductArgs<T>& g, const T* const* rows, const T* 
 
 template <class T>
 using PanelFn = void (*)(const ProductArgs<T>&, const T* const*, const T*, const OutputTile<T>&,
-                         const KBlock&, PanelPrefetch<T>);
+                         const KBlock&, const PanelPrefetch<T>&);
 
 // Returns Panel for `rows` rows, 1 to kMaxTileRows. `parts` is the number of interleaved sums; it
 // depends on the number of all rows of A.
@@ -417,7 +420,7 @@ HWY_INLINE PanelPart PartOf(const ProductArgs<T>& g, size_t j, size_t part, size
 template <class T>
 HWY_NOINLINE void MultiplyRuns(const ProductArgs<T>& g, PanelFn<T> panel, const T* const* rows,
                                const T* b, size_t row, size_t count, OutputTile<T> out,
-                               const KBlock& block, PanelPrefetch<T> prefetch) {
+                               const KBlock& block, const PanelPrefetch<T>& prefetch) {
   T sums[kTileRows * kPanelColumns], addends[kTileRows * kPanelColumns];
   ProductArgs<T> dense = g;
   dense.ldc = kPanelColumns;

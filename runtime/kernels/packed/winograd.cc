@@ -22,7 +22,13 @@ using TagF32 = hn::CappedTag<float, 16>;
 using V = hn::Vec<TagF32>;
 
 // B^T d.
-HWY_INLINE void TransformPixels(const V (&d)[kWinogradPixels], V (&t)[kWinogradPixels]) {
+HWY_INLINE void TransformPixels(const V (&d)[4], V (&t)[4]) {
+  t[0] = hn::Sub(d[0], d[2]);
+  t[1] = hn::Add(d[1], d[2]);
+  t[2] = hn::Sub(d[2], d[1]);
+  t[3] = hn::Sub(d[1], d[3]);
+}
+HWY_INLINE void TransformPixels(const V (&d)[6], V (&t)[6]) {
   const TagF32 df;
   const V two = hn::Set(df, 2.0f), four = hn::Set(df, 4.0f), five = hn::Set(df, 5.0f);
   t[0] = hn::MulAdd(four, d[0], hn::NegMulAdd(five, d[2], d[4]));
@@ -36,7 +42,11 @@ HWY_INLINE void TransformPixels(const V (&d)[kWinogradPixels], V (&t)[kWinogradP
 }
 
 // A^T m.
-HWY_INLINE void TransformSums(const V (&m)[kWinogradPixels], V (&y)[kWinogradResults]) {
+HWY_INLINE void TransformSums(const V (&m)[4], V (&y)[2]) {
+  y[0] = hn::Add(m[0], hn::Add(m[1], m[2]));
+  y[1] = hn::Sub(hn::Sub(m[1], m[2]), m[3]);
+}
+HWY_INLINE void TransformSums(const V (&m)[6], V (&y)[4]) {
   const TagF32 df;
   const V sum = hn::Add(m[1], m[2]), difference = hn::Sub(m[1], m[2]);
   const V sum2 = hn::Add(m[3], m[4]), difference2 = hn::Sub(m[3], m[4]);
@@ -46,58 +56,81 @@ HWY_INLINE void TransformSums(const V (&m)[kWinogradPixels], V (&y)[kWinogradRes
   y[3] = hn::Add(m[5], hn::MulAdd(hn::Set(df, 8.0f), difference2, difference));
 }
 
-void TransformPixelsImpl(const WinogradArgs& g, const WinogradRows& rows, const float* zeros,
-                         int64_t begin, int64_t end) {
+// Writes B^T d B of a tile, whose pixel (i, j) is at pixel(i, j), to matrices `step` apart.
+template <int64_t kPixels, class Pixel>
+HWY_INLINE void TransformTile(int64_t channels, const Pixel& pixel, float* HWY_RESTRICT to,
+                              int64_t step) {
   const TagF32 d;
-  constexpr int64_t kPixels = kWinogradPixels;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  const int64_t row = WinogradRow(g.channels);
-  const WinogradTiles tiles(g.out_height, g.out_width);
-  for (int64_t t = begin; t < end; ++t) {
-    const int64_t tile = rows.first + t, top = tiles.RowOf(tile) - g.padding_y;
-    const int64_t left = tiles.ColumnOf(tile) - g.padding_x;
-    const float* image = g.in + tiles.ImageOf(tile) * g.height * g.width * g.channels;
-    const float* pixels[kPixels][kPixels];
+  for (int64_t c = 0; c < channels; c += lanes) {
+    const auto some = static_cast<size_t>(channels - c);
+    V of_rows[kPixels][kPixels];  // d B
+    HWY_UNROLL(6)
     for (int64_t i = 0; i < kPixels; ++i) {
-      for (int64_t j = 0; j < kPixels; ++j) {
-        const int64_t y = top + i, x = left + j;
-        const bool inside = y >= 0 && y < g.height && x >= 0 && x < g.width;
-        pixels[i][j] = inside ? image + (y * g.width + x) * g.channels : zeros;
-      }
+      V row[kPixels];
+      HWY_UNROLL(6)
+      for (int64_t j = 0; j < kPixels; ++j) row[j] = LoadSome(d, pixel(i, j) + c, some);
+      TransformPixels(row, of_rows[i]);
     }
-    for (int64_t c = 0; c < g.channels; c += lanes) {
-      const auto some = static_cast<size_t>(g.channels - c);
-      V of_rows[kPixels][kPixels];  // d B
+    HWY_UNROLL(6)
+    for (int64_t j = 0; j < kPixels; ++j) {
+      V column[kPixels], transformed[kPixels];
+      HWY_UNROLL(6)
+      for (int64_t i = 0; i < kPixels; ++i) column[i] = of_rows[i][j];
+      TransformPixels(column, transformed);
       HWY_UNROLL(6)
       for (int64_t i = 0; i < kPixels; ++i) {
-        V pixel[kPixels];
-        HWY_UNROLL(6)
-        for (int64_t j = 0; j < kPixels; ++j) pixel[j] = LoadSome(d, pixels[i][j] + c, some);
-        TransformPixels(pixel, of_rows[i]);
-      }
-      float* to = rows.at + t * row + c;
-      HWY_UNROLL(6)
-      for (int64_t j = 0; j < kPixels; ++j) {
-        V column[kPixels], transformed[kPixels];
-        HWY_UNROLL(6)
-        for (int64_t i = 0; i < kPixels; ++i) column[i] = of_rows[i][j];
-        TransformPixels(column, transformed);
-        HWY_UNROLL(6)
-        for (int64_t i = 0; i < kPixels; ++i) {
-          hn::StoreU(transformed[i], d, to + (i * kPixels + j) * rows.product(row));
-        }
+        hn::StoreU(transformed[i], d, to + c + (i * kPixels + j) * step);
       }
     }
   }
 }
 
-void TransformSumsImpl(const WinogradArgs& g, const WinogradRows& rows, int64_t begin,
-                       int64_t end) {
+template <int64_t kPixels>
+void TransformTiles(const WinogradArgs& g, const WinogradRows& rows, const float* zeros,
+                    int64_t begin, int64_t end) {
+  const int64_t row = WinogradRow(g.channels), step = rows.product(row);
+  const WinogradTiles tiles(g.tile, g.out_height, g.out_width);
+  const int64_t image_row = g.width * g.channels;
+  for (int64_t t = begin; t < end; ++t) {
+    const int64_t tile = rows.first + t, top = tiles.RowOf(tile) - g.padding_y;
+    const int64_t left = tiles.ColumnOf(tile) - g.padding_x;
+    const float* image = g.in + tiles.ImageOf(tile) * g.height * image_row;
+    float* const to = rows.at + t * row;
+    if (top >= 0 && left >= 0 && top + kPixels <= g.height && left + kPixels <= g.width) {
+      const float* first = image + top * image_row + left * g.channels;
+      TransformTile<kPixels>(
+          g.channels,
+          [&](int64_t i, int64_t j) HWY_ATTR { return first + i * image_row + j * g.channels; }, to,
+          step);
+      continue;
+    }
+    const float* pixels[kPixels][kPixels];
+    for (int64_t i = 0; i < kPixels; ++i) {
+      for (int64_t j = 0; j < kPixels; ++j) {
+        const int64_t y = top + i, x = left + j;
+        const bool inside = y >= 0 && y < g.height && x >= 0 && x < g.width;
+        pixels[i][j] = inside ? image + y * image_row + x * g.channels : zeros;
+      }
+    }
+    TransformTile<kPixels>(
+        g.channels, [&](int64_t i, int64_t j) HWY_ATTR { return pixels[i][j]; }, to, step);
+  }
+}
+
+void TransformPixelsImpl(const WinogradArgs& g, const WinogradRows& rows, const float* zeros,
+                         int64_t begin, int64_t end) {
+  if (g.tile == WinogradTile::k2x2) return TransformTiles<4>(g, rows, zeros, begin, end);
+  TransformTiles<6>(g, rows, zeros, begin, end);
+}
+
+template <int64_t kResults>
+void FinishTiles(const WinogradArgs& g, const WinogradRows& rows, int64_t begin, int64_t end) {
   const TagF32 d;
-  constexpr int64_t kPixels = kWinogradPixels, kResults = kWinogradResults;
+  constexpr int64_t kPixels = kResults + 2;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  const int64_t n = g.out_channels, row = WinogradRow(n);
-  const WinogradTiles tiles(g.out_height, g.out_width);
+  const int64_t n = g.out_channels, row = WinogradRow(n), step = rows.product(row);
+  const WinogradTiles tiles(g.tile, g.out_height, g.out_width);
   const EpilogueF32& e = g.epilogue;
   const bool linear = IsLinear(e);
   const float* added = e.multiply ? nullptr : e.other;
@@ -106,10 +139,9 @@ void TransformSumsImpl(const WinogradArgs& g, const WinogradRows& rows, int64_t 
     const int64_t tile = rows.first + t, top = tiles.RowOf(tile), left = tiles.ColumnOf(tile);
     const int64_t height = HWY_MIN(kResults, g.out_height - top);
     const int64_t width = HWY_MIN(kResults, g.out_width - left);
-    // Offset of the tile's row i.
-    const auto place = [&](int64_t i) {
-      return ((tiles.ImageOf(tile) * g.out_height + top + i) * g.out_width + left) * n;
-    };
+    // Offsets of the tile's first result, and between its rows.
+    const int64_t first = ((tiles.ImageOf(tile) * g.out_height + top) * g.out_width + left) * n;
+    const int64_t out_row = g.out_width * n;
     for (int64_t c = 0; c < n; c += lanes) {
       const auto some = static_cast<size_t>(n - c);
       const float* from = rows.at + t * row + c;
@@ -119,18 +151,22 @@ void TransformSumsImpl(const WinogradArgs& g, const WinogradRows& rows, int64_t 
         V column[kPixels], y[kResults];
         HWY_UNROLL(6)
         for (int64_t i = 0; i < kPixels; ++i) {
-          column[i] = hn::LoadU(d, from + (i * kPixels + j) * rows.product(row));
+          column[i] = hn::LoadU(d, from + (i * kPixels + j) * step);
         }
         TransformSums(column, y);
         HWY_UNROLL(4)
         for (int64_t i = 0; i < kResults; ++i) of_columns[i][j] = y[i];
       }
       const V bias = e.bias == nullptr ? hn::Zero(d) : LoadSome(d, e.bias + c, some);
-      for (int64_t i = 0; i < height; ++i) {
+      HWY_UNROLL(4)
+      for (int64_t i = 0; i < kResults; ++i) {
+        if (i >= height) break;
         V y[kResults];
         TransformSums(of_columns[i], y);
-        for (int64_t j = 0; j < width; ++j) {
-          const int64_t at = place(i) + j * n + c;
+        HWY_UNROLL(4)
+        for (int64_t j = 0; j < kResults; ++j) {
+          if (j >= width) break;
+          const int64_t at = first + i * out_row + j * n + c;
           V sum = hn::Add(y[j], bias);
           if (added != nullptr) sum = hn::Add(sum, LoadSome(d, added + at, some));
           if (linear) sum = ClampKeepingNaN(d, sum, low, high);
@@ -140,10 +176,17 @@ void TransformSumsImpl(const WinogradArgs& g, const WinogradRows& rows, int64_t 
     }
     for (int64_t i = 0; !linear && i < height; ++i) {
       const auto columns = static_cast<size_t>(n);
-      FinishTile(e, e.other == nullptr ? nullptr : e.other + place(i), g.out + place(i), columns,
+      const int64_t at = first + i * out_row;
+      FinishTile(e, e.other == nullptr ? nullptr : e.other + at, g.out + at, columns,
                  static_cast<size_t>(width), columns);
     }
   }
+}
+
+void TransformSumsImpl(const WinogradArgs& g, const WinogradRows& rows, int64_t begin,
+                       int64_t end) {
+  if (g.tile == WinogradTile::k2x2) return FinishTiles<2>(g, rows, begin, end);
+  FinishTiles<4>(g, rows, begin, end);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -154,21 +197,26 @@ HWY_AFTER_NAMESPACE();
 namespace belay {
 namespace {
 
-// Bytes of pixels and sums of a chunk. Filters are read once per chunk, from a more distant cache.
-constexpr int64_t kChunkBytes = int64_t{2} << 20;
-constexpr int64_t kLeastTiles = 2 * static_cast<int64_t>(kTileRows);
+// Bytes of pixels and sums of a chunk: half of an L2 cache. Filters are read once per chunk, so with
+// many channels a chunk has at least this many tiles.
+constexpr int64_t kChunkBytes = int64_t{1} << 20;
+constexpr int64_t kLeastTiles = 10 * static_cast<int64_t>(kTileRows);
 
 }  // namespace
 
-int64_t WinogradChunkTiles(int64_t channels, int64_t out_channels) {
-  const CheckedInt tile =
-      WinogradScratchSize(channels, out_channels, 1) * CheckedInt(int64_t{sizeof(float)});
-  return tile.ok() ? std::max(kLeastTiles, kChunkBytes / tile.value()) : kLeastTiles;
+int64_t WinogradChunkTiles(WinogradTile tile, int64_t channels, int64_t out_channels) {
+  const CheckedInt bytes =
+      WinogradScratchSize(tile, channels, out_channels, 1) * CheckedInt(int64_t{sizeof(float)});
+  return bytes.ok() ? std::max(kLeastTiles, kChunkBytes / bytes.value()) : kLeastTiles;
 }
 
-CheckedInt WinogradScratchSize(int64_t channels, int64_t out_channels, int64_t tiles) {
+CheckedInt WinogradScratchSize(WinogradTile tile, int64_t channels, int64_t out_channels,
+                               int64_t tiles) {
   const CheckedInt row = WinogradRow(channels), out_row = WinogradRow(out_channels);
-  return (row + out_row) * CheckedInt(kWinogradProducts) * CheckedInt(tiles) + row;
+  // Each matrix may need another cache line (WinogradRows::product).
+  return ((row + out_row) * CheckedInt(tiles) + CheckedInt(32)) *
+             CheckedInt(WinogradProducts(tile)) +
+         row;
 }
 
 HWY_EXPORT(TransformPixelsImpl);
@@ -179,7 +227,7 @@ WinogradChunk::WinogradChunk(const WinogradArgs& args, int64_t first, int64_t co
   const int64_t row = WinogradRow(args.channels);
   std::fill(scratch, scratch + row, 0.0f);
   pixels_.at = scratch + row;
-  sums_.at = pixels_.at + kWinogradProducts * pixels_.product(row);
+  sums_.at = pixels_.at + WinogradProducts(args.tile) * pixels_.product(row);
 }
 
 void WinogradChunk::TransformPixels(int64_t begin, int64_t end) const {

@@ -1,26 +1,34 @@
-// Winograd convolutions with 3x3 filters, stride and dilation 1, on channels-last images: F(4 x 4,
-// 3 x 3) (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2016, section 4.3).
+// Winograd convolutions with 3x3 filters, stride and dilation 1, on channels-last images: F(2 x 2,
+// 3 x 3) and F(4 x 4, 3 x 3) (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks",
+// 2016, sections 4.1 and 4.3).
 //
-// A tile of 4x4 results depends on 6x6 pixels d. With the matrices of the paper, of 6 rows, and `*`
-// element by element, each result is an element of
+// A tile of r x r results, r = 2 or 4, depends on (r + 2) x (r + 2) pixels d. With the matrices of the
+// paper (winograd_matrices.h) and `*` element by element, each result is an element of
 //
 //   A^T (sum over channels of (G g G^T) * (B^T d B)) A
 //
-// This takes 36 multiply-adds per channel instead of 144. For each of the 36 positions, the sum
-// over channels of all tiles is a GEMM with a prepacked right operand (packed_gemm.h). Filters are
-// transformed ahead of time, in double, and take four times the memory.
+// This takes (r + 2)^2 multiply-adds per channel and tile instead of 9 r^2: 16 instead of 36, or 36
+// instead of 144. For each of the (r + 2)^2 positions, the sum over channels of all tiles is a GEMM
+// with a prepacked right operand (packed_gemm.h). Filters are transformed ahead of time, in double, and
+// take 16/9 or 4 times the memory.
 //
-// Accuracy: at most (channels + 24) * 2^-24 * S from the exact result. S is the same expression
-// with absolute values of all matrices and operands, plus |bias| and |other|. Roundings on each
-// path from an operand to the result:
+// Accuracy: at most (channels + 12) * 2^-24 * S from the exact result for r = 2, and (channels + 24) *
+// 2^-24 * S for r = 4. S is the same expression with absolute values of all matrices and operands, plus
+// |bias| and |other|. Roundings on each path from an operand to the result:
 // - the filter: once;
-// - B^T and A^T: three times each way;
+// - B^T: once each way for r = 2, three times for r = 4;
+// - A^T: twice each way for r = 2, three times for r = 4;
 // - the GEMM: `channels` times and some;
 // - bias and `other`: once each.
 //
-// If all operands are equally large, S is 28 times the plain sum |a b| in one corner of a tile and
-// 256 times in the opposite one. Results thus differ from the plain convolution; Winograd is only
-// used on request.
+// If all operands are equally large, S is 64/9 times the plain sum |a b| for r = 2, while the plain sum
+// has 9 times as many roundings: from 44 channels on, the bound is below that of the plain convolution.
+// For r = 4, S is 28 times the plain sum in one corner of a tile and 256 times in the opposite one; this
+// variant is only used on request.
+//
+// A NaN or an infinity makes each result that depends on it NaN or infinite. For r = 2 it affects no
+// other result, for r = 4 all results of its tiles. An infinite
+// pixel often makes it NaN.
 //
 // Instruction sets give different bits, and so do chunks of fewer than four tiles. The division of
 // steps into ranges makes no difference.
@@ -39,6 +47,7 @@ namespace belay {
 // All images are dense [n, h, w, c]. 0 <= padding; all other sizes are at least 1. Positions
 // outside the image are zeros.
 struct WinogradArgs {
+  WinogradTile tile = WinogradTile::k2x2;
   int64_t batch = 0, channels = 0, height = 0, width = 0;
   int64_t out_channels = 0, out_height = 0, out_width = 0;
   int64_t padding_y = 0, padding_x = 0;  // above and to the left
@@ -49,15 +58,16 @@ struct WinogradArgs {
 
   // Number of tiles of all images.
   int64_t tiles() const {
-    const WinogradTiles of_image(out_height, out_width);
+    const WinogradTiles of_image(tile, out_height, out_width);
     return batch * of_image.down * of_image.across;
   }
 };
 
 // Maximal number of tiles per chunk, so that the data between the steps stays in a cache.
-int64_t WinogradChunkTiles(int64_t channels, int64_t out_channels);
+int64_t WinogradChunkTiles(WinogradTile tile, int64_t channels, int64_t out_channels);
 // Scratch floats for `tiles` tiles.
-CheckedInt WinogradScratchSize(int64_t channels, int64_t out_channels, int64_t tiles);
+CheckedInt WinogradScratchSize(WinogradTile tile, int64_t channels, int64_t out_channels,
+                               int64_t tiles);
 
 // Tiles [first, first + count) and their scratch memory.
 class WinogradChunk {
@@ -69,7 +79,7 @@ class WinogradChunk {
   // The three steps; each requires that the previous one is complete. Transforms pixels of tiles
   // [begin, end) of the chunk: B^T d B.
   void TransformPixels(int64_t begin, int64_t end) const;
-  // Computes GEMMs [begin, end) of kWinogradProducts. Returns early if the budget is exhausted.
+  // Computes GEMMs [begin, end) of WinogradProducts. Returns early if the budget is exhausted.
   void Multiply(int64_t begin, int64_t end) const;
   // Transforms the sums of tiles [begin, end) to results. `out` may alias epilogue.other, but no
   // input.

@@ -6,6 +6,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -22,10 +23,10 @@ namespace {
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 // Weight of pixel p and tap t in result r, in one dimension, with the matrices' absolute values.
-double Weight(int64_t r, int64_t p, int64_t t) {
+double Weight(WinogradTile tile, int64_t r, int64_t p, int64_t t) {
+  const WinogradMatrices& m = WinogradMatricesOf(tile);
   double sum = 0;
-  for (int i = 0; i < 6; ++i)
-    sum += std::abs(kWinogradA[r][i] * kWinogradB[i][p] * kWinogradG[i][t]);
+  for (int i = 0; i < 6; ++i) sum += std::abs(m.a[r][i] * m.b[i][p] * m.g[i][t]);
   return sum;
 }
 
@@ -42,14 +43,15 @@ struct Problem {
     return static_cast<size_t>(s.batch * (s.height + 2 * s.padding_y - 2) *
                                (s.width + 2 * s.padding_x - 2) * s.out_channels);
   }
-  Problem(const Shape& s, std::mt19937_64& random)
+  Problem(WinogradTile tile, const Shape& s, std::mt19937_64& random)
       : in(static_cast<size_t>(s.batch * s.height * s.width * s.channels)),
         filters(static_cast<size_t>(9 * s.channels * s.out_channels)),
-        packed(static_cast<size_t>(*PackedWinogradSize(s.channels, s.out_channels))),
+        packed(static_cast<size_t>(*PackedWinogradSize(tile, s.channels, s.out_channels))),
         bias(static_cast<size_t>(s.out_channels)),
         other(Outputs(s)),
         out(Outputs(s), kNaN) {
     for (GuardedFloats* array : {&in, &filters, &bias, &other}) array->Fill(random);
+    g.tile = tile;
     g.batch = s.batch;
     g.channels = s.channels;
     g.height = s.height;
@@ -66,21 +68,23 @@ struct Problem {
     g.epilogue.bias = bias.data();
   }
   // Must be called after filters were changed.
-  void Pack() { PackWinograd(filters.data(), g.channels, g.out_channels, packed.data()); }
+  void Pack() { PackWinograd(g.tile, filters.data(), g.channels, g.out_channels, packed.data()); }
+  int64_t Products() const { return WinogradProducts(g.tile); }
 
-  void Run() { Run(g.tiles(), g.tiles(), kWinogradProducts); }
+  void Run() { Run(g.tiles(), g.tiles(), Products()); }
   // Runs chunks of `chunk` tiles, in steps of `tiles` tiles and `products` GEMMs.
   void Run(int64_t chunk, int64_t tiles, int64_t products) {
     for (int64_t first = 0; first < g.tiles(); first += chunk) {
       const int64_t count = std::min(chunk, g.tiles() - first);
       GuardedFloats scratch(
-          static_cast<size_t>(WinogradScratchSize(g.channels, g.out_channels, count).value()),
+          static_cast<size_t>(
+              WinogradScratchSize(g.tile, g.channels, g.out_channels, count).value()),
           kNaN);
       const WinogradChunk part(g, first, count, scratch.data());
       for (int64_t t = 0; t < count; t += tiles)
         part.TransformPixels(t, std::min(count, t + tiles));
-      for (int64_t p = 0; p < kWinogradProducts; p += products) {
-        part.Multiply(p, std::min(kWinogradProducts, p + products));
+      for (int64_t p = 0; p < Products(); p += products) {
+        part.Multiply(p, std::min(Products(), p + products));
       }
       for (int64_t t = 0; t < count; t += tiles) part.TransformSums(t, std::min(count, t + tiles));
     }
@@ -91,14 +95,15 @@ struct Problem {
     double sum = 0;
     *magnitude = 0;
     // Each result's magnitude includes all pixels of the tile.
-    const int64_t top = y / 4 * 4 - g.padding_y, left = x / 4 * 4 - g.padding_x;
-    for (int64_t py = 0; py < 6; ++py) {
-      for (int64_t px = 0; px < 6; ++px) {
+    const int64_t r = WinogradResults(g.tile), pixels = WinogradPixels(g.tile);
+    const int64_t top = y / r * r - g.padding_y, left = x / r * r - g.padding_x;
+    for (int64_t py = 0; py < pixels; ++py) {
+      for (int64_t px = 0; px < pixels; ++px) {
         const int64_t iy = top + py, ix = left + px;
         if (iy < 0 || iy >= g.height || ix < 0 || ix >= g.width) continue;
         for (int64_t t = 0; t < 9; ++t) {
-          const double weight = Weight(y % 4, py, t / 3) * Weight(x % 4, px, t % 3);
-          const bool counts = py == y % 4 + t / 3 && px == x % 4 + t % 3;
+          const double weight = Weight(g.tile, y % r, py, t / 3) * Weight(g.tile, x % r, px, t % 3);
+          const bool counts = py == y % r + t / 3 && px == x % r + t % 3;
           if (weight == 0) continue;
           for (int64_t c = 0; c < g.channels; ++c) {
             const auto at =
@@ -126,13 +131,17 @@ struct Problem {
       body(at, sum, magnitude);
     }
   }
-  double Unit() const { return static_cast<double>(g.channels + 24) * 0x1p-24; }
+  double Unit() const {
+    const int64_t more = g.tile == WinogradTile::k2x2 ? 12 : 24;
+    return static_cast<double>(g.channels + more) * 0x1p-24;
+  }
 };
 
-class WinogradTest : public testing::TestWithParam<std::string> {
+class WinogradTest : public testing::TestWithParam<std::tuple<std::string, WinogradTile>> {
  protected:
-  void SetUp() override { ASSERT_OK(UseInstructionSet(GetParam())); }
+  void SetUp() override { ASSERT_OK(UseInstructionSet(std::get<0>(GetParam()))); }
   void TearDown() override { ASSERT_OK(UseInstructionSet(InstructionSets().front())); }
+  const WinogradTile tile_ = std::get<1>(GetParam());
   std::mt19937_64 random_{TestSeed()};
 };
 
@@ -144,7 +153,7 @@ constexpr Shape kShapes[] = {
 
 TEST_P(WinogradTest, ErrorIsWithinTheBound) {
   for (const Shape& shape : kShapes) {
-    Problem p(shape, random_);
+    Problem p(tile_, shape, random_);
     p.g.epilogue.other = p.other.data();
     p.Run();
     p.ForResults(shape.channels * shape.out_channels > 2000 ? 7 : 1,
@@ -161,7 +170,7 @@ TEST_P(WinogradTest, ErrorIsWithinTheBound) {
 // For these inputs, errors reach the bound within a factor of 2^9.
 TEST_P(WinogradTest, BoundIsTight) {
   std::mt19937_64 always_the_same(1);
-  Problem p({1, 1, 16, 16, 16, 1, 1}, always_the_same);
+  Problem p(tile_, {1, 1, 16, 16, 16, 1, 1}, always_the_same);
   p.Run();
   double largest = 0;
   p.ForResults(1, [&](size_t at, double sum, double magnitude) {
@@ -172,7 +181,7 @@ TEST_P(WinogradTest, BoundIsTight) {
 
 TEST_P(WinogradTest, IntegersAreExact) {
   // Filters are multiples of 576 = 24^2, so that transformed filters are integers.
-  Problem p({1, 4, 9, 6, 35, 1, 1}, random_);
+  Problem p(tile_, {1, 4, 9, 6, 35, 1, 1}, random_);
   std::uniform_int_distribution<int> numbers(-2, 2);
   for (size_t i = 0; i < p.in.size(); ++i) p.in[i] = static_cast<float>(numbers(random_));
   for (size_t i = 0; i < p.filters.size(); ++i) {
@@ -188,7 +197,7 @@ TEST_P(WinogradTest, IntegersAreExact) {
 }
 
 TEST_P(WinogradTest, ResultsDoNotDependOnTheDivision) {
-  Problem p({2, 19, 11, 14, 37, 1, 1}, random_);
+  Problem p(tile_, {2, 19, 11, 14, 37, 1, 1}, random_);
   p.g.epilogue.activation = Activation::kSilu;
   p.Run();
   const std::vector<float> whole(p.out.data(), p.out.data() + p.out.size());
@@ -200,7 +209,7 @@ TEST_P(WinogradTest, ResultsDoNotDependOnTheDivision) {
 }
 
 TEST_P(WinogradTest, EveryEpilogue) {
-  Problem p({1, 8, 6, 7, 21, 1, 1}, random_);
+  Problem p(tile_, {1, 8, 6, 7, 21, 1, 1}, random_);
   p.Run();
   const std::vector<float> sums(p.out.data(), p.out.data() + p.out.size());
   EpilogueF32& e = p.g.epilogue;
@@ -222,7 +231,7 @@ TEST_P(WinogradTest, EveryEpilogue) {
 }
 
 TEST_P(WinogradTest, OtherMayAliasTheResult) {
-  Problem p({1, 8, 9, 5, 20, 1, 1}, random_);
+  Problem p(tile_, {1, 8, 9, 5, 20, 1, 1}, random_);
   p.g.epilogue.other = p.other.data();
   p.Run();
   p.g.out = p.other.data();
@@ -230,33 +239,56 @@ TEST_P(WinogradTest, OtherMayAliasTheResult) {
   EXPECT_EQ(std::memcmp(p.out.data(), p.other.data(), p.out.size() * sizeof(float)), 0);
 }
 
+// S for operands of 1, relative to the plain sum: the factors in winograd.h.
+TEST(WinogradMagnitudeTest, IsThatOfTheHeaderForEqualOperands) {
+  for (const auto& [tile, least, most] : {std::tuple{WinogradTile::k2x2, 64.0 / 9, 64.0 / 9},
+                                          std::tuple{WinogradTile::k4x4, 28.0, 256.0}}) {
+    double smallest = 1e9, largest = 0;
+    for (int64_t r = 0; r < WinogradResults(tile); ++r) {
+      double sum = 0;
+      for (int64_t p = 0; p < WinogradPixels(tile); ++p) {
+        for (int64_t t = 0; t < 3; ++t) sum += Weight(tile, r, p, t);
+      }
+      smallest = std::min(smallest, sum * sum / 9);
+      largest = std::max(largest, sum * sum / 9);
+    }
+    EXPECT_NEAR(smallest, least, 0.5);
+    EXPECT_NEAR(largest, most, 0.5);
+  }
+}
+
+// With tiles of 2x2 results it affects no other result, with tiles of 4x4 only results of its tile.
 TEST_P(WinogradTest, NanAffectsOnlyItsTile) {
-  Problem p({1, 8, 12, 12, 8, 1, 1}, random_);
+  Problem p(tile_, {1, 8, 12, 12, 8, 1, 1}, random_);
   p.in[0] = kNaN;  // pixel (0, 0) is only in the first tile
   p.Run();
   p.ForResults(1, [&](size_t at, double sum, double) {
     const size_t y = at / 8 / 12, x = at / 8 % 12;
     if (std::isnan(sum)) {
       EXPECT_TRUE(std::isnan(p.out[at])) << at;
-    } else if (y >= 4 || x >= 4) {
+    } else if (tile_ == WinogradTile::k2x2 || y >= 4 || x >= 4) {
       EXPECT_FALSE(std::isnan(p.out[at])) << at;
     }
   });
 }
 
 TEST(WinogradSizesTest, RoundUpToPanelsAndRejectOverflow) {
-  EXPECT_EQ(PackedWinogradSize(5, 33), 36 * 5 * 64);
-  EXPECT_EQ(PackedWinogradSize(-1, 4), std::nullopt);
-  EXPECT_EQ(PackedWinogradSize(int64_t{1} << 40, int64_t{1} << 18), std::nullopt);
-  EXPECT_EQ(PackedWinogradSize(int64_t{1} << 30, int64_t{1} << 27), std::nullopt);
-  EXPECT_EQ(WinogradScratchSize(20, 33, 3).value(), 36 * 3 * (32 + 48) + 32);
-  EXPECT_EQ(WinogradScratchSize(1024, 16, 1).value(), 36 * (1040 + 16) + 1040);
-  EXPECT_FALSE(WinogradScratchSize(1 << 24, 1 << 24, int64_t{1} << 40).ok());
-  EXPECT_EQ(WinogradChunkTiles(64, 64), (2 << 20) / (4 * (36 * 128 + 64)));
-  EXPECT_EQ(WinogradChunkTiles(1 << 20, 64), 24);
+  constexpr WinogradTile k2x2 = WinogradTile::k2x2, k4x4 = WinogradTile::k4x4;
+  EXPECT_EQ(PackedWinogradSize(k2x2, 5, 33), 16 * 5 * 64);
+  EXPECT_EQ(PackedWinogradSize(k4x4, 5, 33), 36 * 5 * 64);
+  EXPECT_EQ(PackedWinogradSize(k4x4, -1, 4), std::nullopt);
+  EXPECT_EQ(PackedWinogradSize(k4x4, int64_t{1} << 40, int64_t{1} << 18), std::nullopt);
+  EXPECT_EQ(PackedWinogradSize(k4x4, int64_t{1} << 30, int64_t{1} << 27), std::nullopt);
+  EXPECT_EQ(WinogradScratchSize(k4x4, 20, 33, 3).value(), 36 * (3 * (32 + 48) + 32) + 32);
+  EXPECT_EQ(WinogradScratchSize(k2x2, 1024, 16, 1).value(), 16 * (1040 + 16 + 32) + 1040);
+  EXPECT_FALSE(WinogradScratchSize(k4x4, 1 << 24, 1 << 24, int64_t{1} << 40).ok());
+  EXPECT_EQ(WinogradChunkTiles(k2x2, 32, 32), (1 << 20) / (4 * (16 * 96 + 32)));
+  EXPECT_EQ(WinogradChunkTiles(k4x4, 1 << 20, 64), 120);
 }
 
-INSTANTIATE_TEST_SUITE_P(Sets, WinogradTest, testing::ValuesIn(InstructionSets()));
+INSTANTIATE_TEST_SUITE_P(Sets, WinogradTest,
+                         testing::Combine(testing::ValuesIn(InstructionSets()),
+                                          testing::Values(WinogradTile::k2x2, WinogradTile::k4x4)));
 
 }  // namespace
 }  // namespace belay

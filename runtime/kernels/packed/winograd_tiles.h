@@ -6,9 +6,16 @@
 
 namespace belay {
 
+// The variants F(2 x 2, 3 x 3) and F(4 x 4, 3 x 3). The value is the number of results of a tile per
+// dimension.
+enum class WinogradTile : uint8_t { k2x2 = 2, k4x4 = 4 };
+
 // Results and pixels of a tile per dimension; number of GEMMs.
-inline constexpr int64_t kWinogradResults = 4, kWinogradPixels = 6;
-inline constexpr int64_t kWinogradProducts = kWinogradPixels * kWinogradPixels;
+constexpr int64_t WinogradResults(WinogradTile tile) { return static_cast<int64_t>(tile); }
+constexpr int64_t WinogradPixels(WinogradTile tile) { return WinogradResults(tile) + 2; }
+constexpr int64_t WinogradProducts(WinogradTile tile) {
+  return WinogradPixels(tile) * WinogradPixels(tile);
+}
 
 // Distance between rows of `columns` columns in the scratch memory. Rows begin at cache lines, but
 // not at multiples of the size of an L1 way (TileSize of packed_gemm.h).
@@ -19,17 +26,19 @@ constexpr int64_t WinogradRow(int64_t columns) {
 
 // Tiles of all images in order, row by row.
 struct WinogradTiles {
-  int64_t down, across;  // per image
+  int64_t results;       // of a tile, per dimension
+  int64_t down, across;  // tiles per image
 
   // Precondition: at least one result per dimension.
-  WinogradTiles(int64_t out_height, int64_t out_width)
-      : down((out_height - 1) / kWinogradResults + 1),
-        across((out_width - 1) / kWinogradResults + 1) {}
+  WinogradTiles(WinogradTile tile, int64_t out_height, int64_t out_width)
+      : results(WinogradResults(tile)),
+        down((out_height - 1) / results + 1),
+        across((out_width - 1) / results + 1) {}
 
   int64_t ImageOf(int64_t tile) const { return tile / across / down; }
   // Row and column of the tile's first result.
-  int64_t RowOf(int64_t tile) const { return tile / across % down * kWinogradResults; }
-  int64_t ColumnOf(int64_t tile) const { return tile % across * kWinogradResults; }
+  int64_t RowOf(int64_t tile) const { return tile / across % down * results; }
+  int64_t ColumnOf(int64_t tile) const { return tile % across * results; }
 };
 
 // Scratch layout of tiles [first, first + count): `count` rows per GEMM.
@@ -37,7 +46,12 @@ struct WinogradRows {
   int64_t first, count;
   float* at;
 
-  int64_t product(int64_t row) const { return count * row; }  // floats; `row`: row distance
+  // Floats between the matrices of two GEMMs for rows `row` apart: an odd number of cache lines, so
+  // that a tile's elements in all matrices do not share cache sets.
+  int64_t product(int64_t row) const { return product(count, row); }
+  static constexpr int64_t product(int64_t count, int64_t row) {
+    return (count * row / 16 | 1) * 16;
+  }
 };
 
 }  // namespace belay

@@ -1,53 +1,50 @@
 #include "runtime/kernels/packed/winograd_weights.h"
 
 #include "runtime/kernels/packed/packed_weights.h"
-#include "runtime/kernels/packed/winograd_tiles.h"
+#include "runtime/kernels/packed/winograd_matrices.h"
 
 namespace belay {
 namespace {
 
-// Computes G g G^T of a filter whose taps are `stride` apart.
-void TransformFilter(const float* g, int64_t stride,
-                     double (&u)[kWinogradPixels][kWinogradPixels]) {
-  const auto transform = [](double a, double b, double c, double(&t)[kWinogradPixels]) {
-    t[0] = a / 4;
-    t[1] = -(a + b + c) / 6;
-    t[2] = -(a - b + c) / 6;
-    t[3] = (a + 2 * b + 4 * c) / 24;
-    t[4] = (a - 2 * b + 4 * c) / 24;
-    t[5] = c;
-  };
-  double rows[3][kWinogradPixels];
-  for (int64_t i = 0; i < 3; ++i, g += 3 * stride) {
-    transform(g[0], g[stride], g[2 * stride], rows[i]);
+// Writes G g G^T, for a filter whose taps are `stride` apart, to elements `step` apart.
+void TransformFilter(WinogradTile tile, const float* filter, int64_t stride, float* to,
+                     int64_t step) {
+  const auto& g = WinogradMatricesOf(tile).g;
+  const int64_t pixels = WinogradPixels(tile);
+  double rows[3][6];
+  for (int64_t y = 0; y < 3; ++y, filter += 3 * stride) {
+    for (int64_t j = 0; j < pixels; ++j) {
+      rows[y][j] = g[j][0] * filter[0] + g[j][1] * filter[stride] + g[j][2] * filter[2 * stride];
+    }
   }
-  for (int64_t j = 0; j < kWinogradPixels; ++j) {
-    double column[kWinogradPixels];
-    transform(rows[0][j], rows[1][j], rows[2][j], column);
-    for (int64_t i = 0; i < kWinogradPixels; ++i) u[i][j] = column[i];
+  for (int64_t i = 0; i < pixels; ++i) {
+    for (int64_t j = 0; j < pixels; ++j, to += step) {
+      *to = static_cast<float>(g[i][0] * rows[0][j] + g[i][1] * rows[1][j] + g[i][2] * rows[2][j]);
+    }
   }
 }
 
 }  // namespace
 
-std::optional<int64_t> PackedWinogradSize(int64_t channels, int64_t out_channels) {
+std::optional<int64_t> PackedWinogradSize(WinogradTile tile, int64_t channels,
+                                          int64_t out_channels) {
   const std::optional<int64_t> matrix = PackedMatrixSize(channels, out_channels);
-  constexpr int64_t kMost = INT64_MAX / int64_t{sizeof(float)} / kWinogradProducts;
-  if (!matrix.has_value() || *matrix > kMost) return std::nullopt;
-  return *matrix * kWinogradProducts;
+  const int64_t most = INT64_MAX / int64_t{sizeof(float)} / WinogradProducts(tile);
+  if (!matrix.has_value() || *matrix > most) return std::nullopt;
+  return *matrix * WinogradProducts(tile);
 }
 
-void PackWinograd(const float* filters, int64_t channels, int64_t out_channels, float* packed) {
+void PackWinograd(WinogradTile tile, const float* filters, int64_t channels, int64_t out_channels,
+                  float* packed) {
   const int64_t matrix = *PackedMatrixSize(channels, out_channels);
   for (int64_t first = 0; first < out_channels; first += kPanelColumns) {
     for (int64_t c = 0; c < channels; ++c, packed += kPanelColumns) {
       for (int64_t j = 0; j < kPanelColumns; ++j) {
-        double u[kWinogradPixels][kWinogradPixels] = {};
         if (first + j < out_channels) {
-          TransformFilter(filters + (first + j) * 9 * channels + c, channels, u);
-        }
-        for (int64_t p = 0; p < kWinogradProducts; ++p) {
-          packed[p * matrix + j] = static_cast<float>(u[p / kWinogradPixels][p % kWinogradPixels]);
+          TransformFilter(tile, filters + (first + j) * 9 * channels + c, channels, packed + j,
+                          matrix);
+        } else {
+          for (int64_t p = 0; p < WinogradProducts(tile); ++p) packed[p * matrix + j] = 0;
         }
       }
     }

@@ -34,7 +34,10 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
           ? NarrowProducts()
           : exir::Pass{"narrow_products", [](exir::ExportedProgram&) { return false; }};
   const exir::Pass lower_linear = LowerLinear(handles, &diagnostics, &tables);
-  const exir::Pass lower_conv2d = LowerConv2d(&diagnostics, precision == Precision::kWinograd);
+  const Winograd winograd = precision == Precision::kDirect     ? Winograd::kNever
+                            : precision == Precision::kWinograd ? Winograd::kAny
+                                                                : Winograd::kAccurate;
+  const exir::Pass lower_conv2d = LowerConv2d(&diagnostics, winograd);
   return {
       RemoveCopies(handles),
       exir::MergeBatchNorm(),

@@ -16,7 +16,8 @@ namespace belay::cpu {
 enum class Precision {
   kProgram,   // "program": in the program's own dtypes
   kBFloat16,  // "bfloat16": float32 ones in bfloat16 (narrow_products.h)
-  kWinograd,  // "winograd": 3x3 convolutions by Winograd (lower_conv2d.h)
+  kWinograd,  // "winograd": 3x3 convolutions by any Winograd (lower_conv2d.h)
+  kDirect,    // "direct": as kProgram, without Winograd
 };
 
 // Returns the passes, in order, that lower an edge program to standard operators and belay_cpu::*

@@ -38,17 +38,23 @@ constexpr double kWorthwhile = 0.75;
 // Cost of reading a weight or transforming an element, in multiply-adds.
 constexpr double kElementWork = 8;
 
+// Channels from which F(2 x 2, 3 x 3) is about as accurate as conv2d (winograd.h).
+constexpr int64_t kAccurateChannels = 32;
+
 // Cost of winograd_conv2d relative to conv2d, per pair of input and output channel.
-double WinogradShare(double results, double tiles, double channels, double out_channels) {
-  constexpr double kProducts = kWinogradProducts, kTaps = 9;
-  const double transforms = tiles * kProducts * kElementWork * (1 / channels + 1 / out_channels);
-  const double products = kProducts * (tiles + kElementWork) + transforms;
-  return products / (kTaps * (results + kElementWork));
+double WinogradShare(WinogradTile tile, double images, const Sizes& out, double channels,
+                     double out_channels) {
+  const WinogradTiles of_image(tile, out[0], out[1]);
+  const auto products = static_cast<double>(WinogradProducts(tile));
+  const double tiles = images * static_cast<double>(of_image.down * of_image.across);
+  const double results = images * static_cast<double>(out[0] * out[1]);
+  const double transforms = tiles * products * kElementWork * (1 / channels + 1 / out_channels);
+  return (products * (tiles + kElementWork) + transforms) / (9 * (results + kElementWork));
 }
 
 class Conv2dLowering : NodeLowering {
  public:
-  Conv2dLowering(exir::ExportedProgram& program, PassDiagnostics* diagnostics, bool winograd)
+  Conv2dLowering(exir::ExportedProgram& program, PassDiagnostics* diagnostics, Winograd winograd)
       : NodeLowering(program, diagnostics),
         winograd_(winograd),
         constants_(program, editor_),
@@ -61,7 +67,7 @@ class Conv2dLowering : NodeLowering {
 
  private:
   // convolution(x, W, b), W and b constant               ->  conv2d(x, packed W, b)
-  //   depthwise, bfloat16, 3x3 with precision=winograd  ->  depthwise_, bfloat16_, winograd_conv2d
+  //   depthwise, bfloat16, cheaper by Winograd          ->  depthwise_, bfloat16_, winograd_conv2d
   //   grouped, transposed or over volumes               ->  convolution(x, packed W, b)
   // convolution(dequantize(q), dequantize(W), b)         ->  quantized_conv2d(q, packed W, b)
   absl::StatusOr<bool> Lower(NodeId id) {
@@ -137,9 +143,10 @@ class Conv2dLowering : NodeLowering {
       return Leave(id, "its weight is not float32");
     }
     const Window window = WindowOf(*weight, *stride, *dilation);
-    const bool winograd = winograd_ && !depthwise && !pairs && !quantized.has_value() &&
-                          PaysWinograd(id, *weight, window);
-    const absl::StatusOr<ValueId> packed = winograd    ? constants_.WinogradFilters(*weight)
+    std::optional<WinogradTile> tile;
+    if (!depthwise && !pairs && !quantized.has_value()) tile = WinogradTileFor(id, *weight, window);
+    const absl::StatusOr<ValueId> packed = tile.has_value()
+                                               ? constants_.WinogradFilters(*weight, *tile)
                                            : depthwise ? constants_.DepthwiseFilters(*weight)
                                                        : constants_.Filters(*weight, window);
     ABSL_RETURN_IF_ERROR(packed.status());
@@ -160,7 +167,7 @@ class Conv2dLowering : NodeLowering {
     std::string op = depthwise ? "depthwise_conv2d" : "conv2d";
     if (quantized.has_value()) op = "quantized_" + op;
     if (pairs) op = "bfloat16_" + op;
-    if (winograd) op = "winograd_" + op;
+    if (tile.has_value()) op = "winograd_" + op;
     Say(id, absl::StrCat(op, ", filters of ", absl::StrJoin(sizes, " x "), " packed as ",
                          quantized.has_value() ? "int8"
                          : pairs               ? "bfloat16"
@@ -292,20 +299,28 @@ class Conv2dLowering : NodeLowering {
     return window;
   }
 
-  bool PaysWinograd(NodeId id, const ConstantView& weight, const Window& window) {
+  // The tile of the cheapest Winograd convolution that pays off; nullopt if none does.
+  std::optional<WinogradTile> WinogradTileFor(NodeId id, const ConstantView& weight,
+                                              const Window& window) {
     const TensorMeta& result = graph_.MetaOf(graph_.ResultOf(id));
-    const auto n = static_cast<double>(*weight.sizes[0].AsInt());
-    const auto channels = static_cast<double>(*weight.sizes[1].AsInt());
-    if (!IsForWinograd(window) || channels < kFewChannels) return false;
+    const int64_t n = *weight.sizes[0].AsInt(), channels = *weight.sizes[1].AsInt();
+    if (!IsForWinograd(window) || channels < kFewChannels) return std::nullopt;
     const std::optional<int64_t> batch = result.sizes[0].AsInt();
     const std::optional<int64_t> height = result.sizes[2].AsInt(), width = result.sizes[3].AsInt();
-    if (!batch.has_value() || !height.has_value() || !width.has_value()) return false;
-    const WinogradTiles tiles(*height, *width);
-    const auto images = static_cast<double>(*batch);
-    return WinogradShare(
-               images * static_cast<double>(*height) * static_cast<double>(*width),
-               images * static_cast<double>(tiles.down) * static_cast<double>(tiles.across),
-               channels, n) < kWorthwhile;
+    if (!batch.has_value() || !height.has_value() || !width.has_value()) return std::nullopt;
+    std::optional<WinogradTile> best;
+    double least = kWorthwhile;
+    for (const WinogradTile tile : {WinogradTile::k2x2, WinogradTile::k4x4}) {
+      const bool accurate = tile == WinogradTile::k2x2 && channels >= kAccurateChannels;
+      if (winograd_ == Winograd::kNever || (winograd_ == Winograd::kAccurate && !accurate))
+        continue;
+      const double share = WinogradShare(tile, static_cast<double>(*batch), {*height, *width},
+                                         static_cast<double>(channels), static_cast<double>(n));
+      if (share >= least) continue;
+      least = share;
+      best = tile;
+    }
+    return best;
   }
 
   // Images and the convolution's padding of them: [rows, columns], or [top, left, bottom, right].
@@ -345,14 +360,14 @@ class Conv2dLowering : NodeLowering {
     return {*inner, std::move(padding)};
   }
 
-  const bool winograd_;
+  const Winograd winograd_;
   PackedConstants constants_;
   const exir::OpOverload *convolution_, *pad_;
 };
 
 }  // namespace
 
-exir::Pass LowerConv2d(PassDiagnostics* diagnostics, bool winograd) {
+exir::Pass LowerConv2d(PassDiagnostics* diagnostics, Winograd winograd) {
   return {"lower_conv2d", [diagnostics, winograd](exir::ExportedProgram& program) {
             return Conv2dLowering(program, diagnostics, winograd).Run();
           }};

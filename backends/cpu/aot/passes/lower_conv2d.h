@@ -6,6 +6,13 @@
 
 namespace belay::cpu {
 
+// Winograd convolutions (runtime/kernels/packed/winograd.h) that LowerConv2d may choose.
+enum class Winograd {
+  kNever,
+  kAccurate,  // F(2 x 2, 3 x 3) from 32 channels on, which is about as accurate as conv2d
+  kAny,       // F(4 x 4, 3 x 3), too, and with fewer channels
+};
+
 // Lowers aten.convolution over images, with the weight packed:
 //
 //   one filter per channel   ->  belay_cpu::depthwise_conv2d
@@ -17,9 +24,9 @@ namespace belay::cpu {
 // operator's padding. Unused constants are erased. Layouts stay as declared; AssignLayouts adapts
 // them.
 //
-// With `winograd`, float32 convolutions with 3x3 filters, stride 1 and dilation 1 become
-// belay_cpu::winograd_conv2d. Sizes must be known, and the expected cost, with transforms and the
-// larger filters, must be below three quarters of conv2d's.
+// Float32 convolutions with 3x3 filters, stride 1 and dilation 1 become belay_cpu::winograd_conv2d if
+// `winograd` allows it. Sizes must be known, and the expected cost, with transforms and the larger
+// filters, must be below three quarters of conv2d's.
 //
 // Grouped, transposed and 3-D convolutions of float32 become belay_cpu::convolution
 // (backends/cpu/convolution_calls.h), packed by groups and phases.
@@ -27,7 +34,8 @@ namespace belay::cpu {
 // Not lowered: other dtypes, weights that are empty, not finite or not constant, scalars above 2^24
 // (256 if transposed), and one spatial dimension. Top graph only. `diagnostics` may be null; else
 // it must outlive the pass.
-exir::Pass LowerConv2d(PassDiagnostics* diagnostics = nullptr, bool winograd = false);
+exir::Pass LowerConv2d(PassDiagnostics* diagnostics = nullptr,
+                       Winograd winograd = Winograd::kNever);
 
 }  // namespace belay::cpu
 

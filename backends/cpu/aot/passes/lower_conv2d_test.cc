@@ -141,7 +141,7 @@ TEST(LowerConv2d, UsesWinogradOnRequest) {
       %p: f32[1,16,15,15] = edge.aten.constant_pad_nd.default(%x, [0,0,1,0], 0.0)
       %y: f32[1,32,15,15] = edge.aten.convolution.default(%p, %w, %b, [1], [1], [1], false, [0], 1)
       return (%y user_output) } })",
-                      LowerConv2d(nullptr, /*winograd=*/true).run, R"(program edge {
+                      LowerConv2d(nullptr, Winograd::kAny).run, R"(program edge {
     constants { state "b": f32[32] constant "w_packed_winograd_0": f32[18432] }
     graph(%b: f32[32] parameter "b", %w_packed_winograd_0: f32[18432] tensor_constant "w_packed_winograd_0",
           %x: f32[1,16,14,15] user_input) {
@@ -180,9 +180,35 @@ TEST(LowerConv2d, UsesWinogradIfCheaper) {
                          "] = edge.aten.convolution.default(%x, %w, none, ", row.how,
                          ") return (%y user_output) } }"),
             CpuPassTestOps()));
-    ASSERT_OK(LowerConv2d(nullptr, /*winograd=*/true).run(program));
+    ASSERT_OK(LowerConv2d(nullptr, Winograd::kAny).run(program));
     const exir::Graph& graph = program.top();
     EXPECT_EQ(graph.node(*graph.nodes().begin()).target->op(), row.op) << row.input << row.how;
+  }
+}
+
+// The accurate variant needs 32 channels; sizes of the weight tell the variants apart.
+TEST(LowerConv2d, UsesAccurateWinogradByDefault) {
+  struct {
+    Winograd winograd;
+    int channels;
+    std::string_view weight;
+  } constexpr kRows[] = {{Winograd::kAccurate, 32, "f32[16384]"},  // 16 x 32 x 32
+                         {Winograd::kAccurate, 31, "f32[8928]"},   // 9 x 31 x 32
+                         {Winograd::kNever, 32, "f32[9216]"},      // 9 x 32 x 32
+                         {Winograd::kAny, 32, "f32[36864]"}};      // 36 x 32 x 32
+  for (const auto& row : kRows) {
+    const std::string weight = absl::StrCat("f32[32,", row.channels, ",3,3]");
+    ASSERT_OK_AND_ASSIGN(
+        exir::ExportedProgram program,
+        exir::ParseProgram(
+            absl::StrCat("program edge { constants { state \"w\": ", weight,
+                         " } graph(%w: ", weight, " parameter \"w\", %x: f32[1,", row.channels,
+                         ",24,24] user_input) { %y: f32[1,32,24,24] = "
+                         "edge.aten.convolution.default(%x, %w, none, [1,1], [1,1], [1,1], false, "
+                         "[0,0], 1) return (%y user_output) } }"),
+            CpuPassTestOps()));
+    ASSERT_OK(LowerConv2d(nullptr, row.winograd).run(program));
+    EXPECT_THAT(exir::PrintProgram(program), testing::HasSubstr(row.weight));
   }
 }
 

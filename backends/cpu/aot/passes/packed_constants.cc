@@ -312,11 +312,12 @@ absl::StatusOr<exir::ValueId> PackedConstants::VolumeFilters(const ConstantView&
                            });
 }
 
-absl::StatusOr<exir::ValueId> PackedConstants::WinogradFilters(const ConstantView& weight) {
+absl::StatusOr<exir::ValueId> PackedConstants::WinogradFilters(const ConstantView& weight,
+                                                               WinogradTile tile) {
   const int64_t n = *weight.sizes[0].AsInt(), channels = *weight.sizes[1].AsInt();
   return Add<float, float>(
-      weight, {"packed_winograd_"}, ChannelsLastOrder(4), PackedWinogradSize(channels, n),
-      [&](const float* b, float* packed) { PackWinograd(b, channels, n, packed); });
+      weight, {"packed_winograd_"}, ChannelsLastOrder(4), PackedWinogradSize(tile, channels, n),
+      [&](const float* b, float* packed) { PackWinograd(tile, b, channels, n, packed); });
 }
 
 absl::StatusOr<exir::ValueId> PackedConstants::DepthwiseFilters(const ConstantView& weight) {

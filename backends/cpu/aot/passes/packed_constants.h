@@ -15,6 +15,7 @@
 #include "exir/ir/exported_program.h"
 #include "exir/ir/graph_editor.h"
 #include "runtime/kernels/packed/weight_only_weights.h"
+#include "runtime/kernels/packed/winograd_tiles.h"
 
 namespace belay::cpu {
 
@@ -46,7 +47,7 @@ class PackedConstants {
   absl::StatusOr<exir::ValueId> VolumeFilters(const ConstantView& weight, int64_t groups,
                                               const VolumeWindow& window);
   // That of [o, c, 3, 3] for belay_cpu::winograd_conv2d (winograd_weights.h). Precondition: float32.
-  absl::StatusOr<exir::ValueId> WinogradFilters(const ConstantView& weight);
+  absl::StatusOr<exir::ValueId> WinogradFilters(const ConstantView& weight, WinogradTile tile);
   // The weight [c, 1, h, w] of a depthwise convolution.
   absl::StatusOr<exir::ValueId> DepthwiseFilters(const ConstantView& weight);
 
