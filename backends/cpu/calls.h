@@ -318,6 +318,17 @@ struct Conv2dCall : Conv2dOperands<Arguments, kDepthwise> {
   }
 };
 
+// The tile that a packed weight of these sizes is transformed for, by its number of elements.
+template <class D>
+WinogradTile WinogradTileOf(absl::Span<const D> weight, int64_t planes, int64_t channels,
+                            int64_t out_channels) {
+  const std::optional<int64_t> elements = weight.size() == 1 ? KnownInt(weight[0]) : std::nullopt;
+  const bool is_4x4 =
+      elements.has_value() &&
+      elements == PackedWinogradSize(WinogradTile::k4x4, planes, channels, out_channels);
+  return is_4x4 ? WinogradTile::k4x4 : WinogradTile::k2x2;
+}
+
 // belay_cpu::winograd_conv2d: conv2d on channels last images with 3x3 filters, stride 1 and
 // dilation 1. The weight is transformed ahead of time (runtime/kernels/packed/winograd_weights.h)
 // and has PackedWinogradSize elements for tiles of 2x2 or of 4x4 results.
@@ -335,19 +346,14 @@ struct WinogradConv2dCall : Conv2dCall<Arguments, false> {
   }
   absl::StatusOr<Dims<D>> Shape() const {
     ABSL_ASSIGN_OR_RETURN(const int64_t channels, this->Channels());
-    return this->ShapeOf(PackedWinogradSize(TileFor(channels), channels, this->out_channels));
+    return this->ShapeOf(PackedWinogradSize(TileFor(channels), 1, channels, this->out_channels));
   }
   // The tile that the weight is transformed for. Precondition: Shape() returned a shape.
   WinogradTile tile() const { return TileFor(*this->Channels()); }
 
  private:
   WinogradTile TileFor(int64_t channels) const {
-    const auto weight = Arguments::SizesOf(this->weight);
-    const std::optional<int64_t> elements = weight.size() == 1 ? KnownInt(weight[0]) : std::nullopt;
-    const bool is_4x4 =
-        elements.has_value() &&
-        elements == PackedWinogradSize(WinogradTile::k4x4, channels, this->out_channels);
-    return is_4x4 ? WinogradTile::k4x4 : WinogradTile::k2x2;
+    return WinogradTileOf<D>(Arguments::SizesOf(this->weight), 1, channels, this->out_channels);
   }
 };
 

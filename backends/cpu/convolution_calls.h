@@ -33,6 +33,8 @@
 #include "runtime/kernel_interface/shape_rules/convolution.h"
 #include "runtime/kernels/packed/narrow_groups.h"
 #include "runtime/kernels/packed/packed_weights.h"
+#include "runtime/kernels/packed/winograd_tiles.h"
+#include "runtime/kernels/packed/winograd_weights.h"
 
 namespace belay::cpu {
 
@@ -133,8 +135,13 @@ struct GeneralConvolutionCall {
 
   absl::StatusOr<Dims<D>> Shape() const {
     ABSL_ASSIGN_OR_RETURN(const int64_t k, GroupChannels());
-    ABSL_RETURN_IF_ERROR(CheckPackedSize<D>(
-        Arguments::SizesOf(weight), PackedVolumeFiltersSize(window, groups, k, out_channels)));
+    return ShapeOf(PackedVolumeFiltersSize(window, groups, k, out_channels));
+  }
+
+ protected:
+  // Like Shape(), given the element count of the packed weight.
+  absl::StatusOr<Dims<D>> ShapeOf(std::optional<int64_t> packed_size) const {
+    ABSL_RETURN_IF_ERROR(CheckPackedSize<D>(Arguments::SizesOf(weight), packed_size));
     Dims<D> shape = Dims<D>(Arguments::SizesOf(input));
     shape[1] = D(out_channels);
     for (int s = 0; s < window.spatial; ++s) {
@@ -203,6 +210,46 @@ struct GeneralConvolutionCall {
                        FormatSizes(more)));
     }
     return absl::OkStatus();
+  }
+};
+
+// Whether winograd_convolution supports the window: 3x3 in each plane, with stride and dilation 1.
+inline bool IsForWinograd(const VolumeWindow& window) {
+  const auto fits = [](const WindowAxis& a) {
+    return a.kernel == 3 && a.stride == 1 && a.dilation == 1 && !a.transposed;
+  };
+  return window.spatial == 3 && window.axes[0].kernel <= kWinogradPlanes && fits(window.axes[1]) &&
+         fits(window.axes[2]);
+}
+
+// belay_cpu::winograd_convolution: `convolution` over volumes with windows of 3x3 in each plane, in one
+// group. The weight is transformed as that of winograd_conv2d, for all planes of the window.
+template <class Arguments>
+struct WinogradConvolutionCall : GeneralConvolutionCall<Arguments> {
+  using D = typename Arguments::Dim;
+
+  static absl::StatusOr<WinogradConvolutionCall> Read(const Arguments& arguments) {
+    using Base = GeneralConvolutionCall<Arguments>;
+    WinogradConvolutionCall call;
+    ABSL_ASSIGN_OR_RETURN(static_cast<Base&>(call), Base::Read(arguments));
+    if (IsForWinograd(call.window) && call.groups == 1) return call;
+    return absl::InvalidArgumentError(
+        absl::StrCat("kernel_size: expected at most ", kWinogradPlanes,
+                     " planes of 3 by 3, with stride and dilation 1 in a plane, in one group, for "
+                     "winograd_convolution"));
+  }
+  absl::StatusOr<Dims<D>> Shape() const {
+    ABSL_ASSIGN_OR_RETURN(const int64_t channels, this->GroupChannels());
+    return this->ShapeOf(PackedWinogradSize(TileFor(channels), this->window.axes[0].kernel,
+                                            channels, this->out_channels));
+  }
+  // The tile that the weight is transformed for. Precondition: Shape() returned a shape.
+  WinogradTile tile() const { return TileFor(*this->GroupChannels()); }
+
+ private:
+  WinogradTile TileFor(int64_t channels) const {
+    return WinogradTileOf<D>(Arguments::SizesOf(this->weight), this->window.axes[0].kernel,
+                             channels, this->out_channels);
   }
 };
 

@@ -85,7 +85,7 @@ std::vector<TextCall> LongCalls() {
       OverImages(ValidCall("bfloat16_conv2d"), *PackedVnni2Size(9 * 16, 16)),
       Grouped("[1,96,512,64]:l", "96", Packed("f32[]", 9 * 32 * 3 * 32)),
       Grouped("[1,12,512,64]:l", "12", Packed("f32[]", 9 * 4 * 16)),
-      OverImages(ValidCall("winograd_conv2d"), *PackedWinogradSize(WinogradTile::k4x4, 16, 16)),
+      OverImages(ValidCall("winograd_conv2d"), *PackedWinogradSize(WinogradTile::k4x4, 1, 16, 16)),
       OverImages(ValidCall("depthwise_conv2d"), *PackedDepthwiseSize(16, 9)),
       OverImages(ValidCall("quantized_conv2d"), *PackedQuantizedMatrixSize(9, 16, 16)),
       OverImages(ValidCall("quantized_depthwise_conv2d"), *PackedQuantizedDepthwiseSize(16, 3, 3)),

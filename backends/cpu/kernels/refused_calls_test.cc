@@ -149,8 +149,8 @@ TEST(RefusedCalls, QuantizedImagesInRowMajorOrder) {
 TEST(RefusedCalls, MissingWorkingMemory) {
   for (const TextCall& call :
        {ValidCall("dynamic_quantized_linear"), ValidCall("conv2d"), ValidCall("bfloat16_conv2d"),
-        ValidCall("conv2d_chain"), ValidCall("winograd_conv2d"), ValidCall("convolution"),
-        ValidCall("attention"), ValidCall("quantized_conv2d")}) {
+        ValidCall("conv2d_chain"), ValidCall("winograd_conv2d"), ValidCall("winograd_convolution"),
+        ValidCall("convolution"), ValidCall("attention"), ValidCall("quantized_conv2d")}) {
     EXPECT_THAT(ErrorOf(call, {.no_scratch = true}), HasSubstr("working memory")) << call.op;
   }
   // Rows of one L1 cache way are copied.
@@ -204,6 +204,15 @@ TEST(RefusedCalls, WinogradWithOtherWindows) {
                  {"stride", "[1,2]", kError},
                  {"dilation", "[2,1]", kError},
                  {"weight", absl::StrCat("f32[", 27 * 32, "]"), "weight: expected "}});
+  constexpr std::string_view kVolumes = "kernel_size: expected at most 8 planes of 3 by 3";
+  ExpectRefused(ValidCall("winograd_convolution"),
+                {{"kernel_size", "[9,3,3]", kVolumes},
+                 {"kernel_size", "[3,1,3]", kVolumes},
+                 {"stride", "[1,1,2]", kVolumes},
+                 {"dilation", "[1,2,1]", kVolumes},
+                 {"transposed", "true", kVolumes},
+                 {"groups", "2", kVolumes},
+                 {"weight", absl::StrCat("f32[", 81 * 32, "]"), "weight: expected "}});
 }
 
 TEST(RefusedCalls, Epilogues) {

@@ -1,8 +1,9 @@
-// belay_cpu::winograd_conv2d.
+// belay_cpu::winograd_conv2d and belay_cpu::winograd_convolution.
 #include "runtime/kernels/packed/winograd.h"
 
 #include <algorithm>
 
+#include "backends/cpu/convolution_calls.h"
 #include "backends/cpu/kernels/epilogue_of.h"
 #include "backends/cpu/kernels/kernel_tables.h"
 #include "runtime/core/budget.h"
@@ -13,7 +14,29 @@
 namespace belay::cpu {
 namespace {
 
-using Call = WinogradConv2dCall<KernelArguments>;
+using ImageCall = WinogradConv2dCall<KernelArguments>;
+using VolumeCall = WinogradConvolutionCall<KernelArguments>;
+
+// The sizes and the window of a call.
+WinogradArgs ArgsOf(const ImageCall& call, const Dims<CheckedInt>& shape) {
+  WinogradArgs g;
+  g.padding_y = call.window.padding[0];
+  g.padding_x = call.window.padding[1];
+  return g;
+}
+WinogradArgs ArgsOf(const VolumeCall& call, const Dims<CheckedInt>& shape) {
+  const auto& axes = call.window.axes;
+  WinogradArgs g;
+  g.depth = call.input->sizes[2];
+  g.out_depth = shape[2].value();
+  g.kernel_depth = axes[0].kernel;
+  g.stride_z = axes[0].stride;
+  g.padding_z = axes[0].padding;
+  g.dilation_z = axes[0].dilation;
+  g.padding_y = axes[1].padding;
+  g.padding_x = axes[2].padding;
+  return g;
+}
 
 // The convolution, the number of tiles that are processed at once, and their memory.
 struct Plan {
@@ -27,25 +50,24 @@ struct Plan {
 };
 
 // Plans for a result of this shape, whose element count fits into int64.
+template <class Call>
 Plan PlanOf(const Call& call, const Dims<CheckedInt>& shape, int threads) {
   Plan plan;
-  WinogradArgs& g = plan.args;
+  WinogradArgs& g = plan.args = ArgsOf(call, shape);
   const Sizes& in = call.input->sizes;
+  const int last = in.size() - 1;
   g.tile = call.tile();
   g.batch = in[0];
   g.channels = in[1];
-  g.height = in[2];
-  g.width = in[3];
+  g.height = in[last - 1];
+  g.width = in[last];
   g.out_channels = call.out_channels;
-  g.out_height = shape[2].value();
-  g.out_width = shape[3].value();
-  g.padding_y = call.window.padding[0];
-  g.padding_x = call.window.padding[1];
-  plan.chunk = std::max<int64_t>(
-      1, std::min(g.tiles(), WinogradChunkTiles(g.tile, g.channels, g.out_channels)));
+  g.out_height = shape[last - 1].value();
+  g.out_width = shape[last].value();
+  plan.chunk = std::max<int64_t>(1, std::min(g.tiles(), WinogradChunkTiles(g)));
   plan.chunks = (g.tiles() + plan.chunk - 1) / plan.chunk;
   plan.divides_chunks = plan.chunks < 8 * int64_t{threads};
-  plan.scratch = WinogradScratchSize(g.tile, g.channels, g.out_channels, plan.chunk);
+  plan.scratch = WinogradScratchSize(g, plan.chunk);
   return plan;
 }
 
@@ -58,17 +80,14 @@ void RunChunk(const Plan& plan, int64_t i, float* scratch, Budget::Pace& pace, c
   const int64_t products = WinogradProducts(g.tile);
   const WinogradChunk chunk(g, first, count, scratch);
   const auto elements = static_cast<double>(count * products);
-  const auto channels = static_cast<double>(g.channels);
-  const auto out_channels = static_cast<double>(g.out_channels);
-  if (pace.Stop(static_cast<int64_t>(
-          std::min(elements * (channels + out_channels) * kElementWork, 0x1p40)))) {
-    return;
-  }
-  run(count, elements * channels * kElementWork,
+  const double pixels = elements * static_cast<double>(g.depth * g.channels);
+  const double sums = elements * static_cast<double>(g.out_depth * g.out_channels);
+  if (pace.Stop(static_cast<int64_t>(std::min((pixels + sums) * kElementWork, 0x1p40)))) return;
+  run(count, pixels * kElementWork,
       [&](int64_t begin, int64_t end) { chunk.TransformPixels(begin, end); });
-  run(products, elements * channels * out_channels,
+  run(products, sums * static_cast<double>(g.kernel_depth * g.channels),
       [&](int64_t begin, int64_t end) { chunk.Multiply(begin, end); });
-  run(count, elements * out_channels * kElementWork,
+  run(count, sums * kElementWork,
       [&](int64_t begin, int64_t end) { chunk.TransformSums(begin, end); });
 }
 
@@ -85,7 +104,8 @@ void RunChunks(const KernelContext& context, const Plan& plan, float* scratch) {
   }
   const WinogradArgs& g = plan.args;
   const double work = static_cast<double>(g.tiles() * WinogradProducts(g.tile)) *
-                      static_cast<double>(g.channels) * static_cast<double>(g.out_channels);
+                      static_cast<double>(g.kernel_depth * g.channels) *
+                      static_cast<double>(g.out_depth * g.out_channels);
   RunRanges(context, plan.chunks, 1, work, [&](int part, int64_t begin, int64_t end) {
     float* const mine = scratch + part * plan.scratch.value();
     Budget::Pace pace;
@@ -96,7 +116,8 @@ void RunChunks(const KernelContext& context, const Plan& plan, float* scratch) {
   });
 }
 
-absl::Status WinogradConv2d(KernelContext& context, const Call& call) {
+template <class Call>
+absl::Status Convolve(KernelContext& context, const Call& call) {
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_RETURN_IF_ERROR(ExpectContiguous("weight", *call.weight));
   ABSL_RETURN_IF_ERROR(ExpectChannelsLast("input", *call.input));
@@ -108,16 +129,20 @@ absl::Status WinogradConv2d(KernelContext& context, const Call& call) {
   ABSL_ASSIGN_OR_RETURN(float* const scratch,
                         ScratchArray<float>(context, plan.memory(context.num_threads())));
   WinogradArgs& g = plan.args;
-  g.in = call.input->as<const float>();
-  g.weight = call.weight->as<const float>();
+  g.in = call.input->template as<const float>();
+  g.weight = call.weight->template as<const float>();
   g.out = out->as<float>();
   g.epilogue = epilogue;
   RunChunks(context, plan, scratch);
   return absl::OkStatus();
 }
 
-bool Accepts(const KernelContext& context, const Call& call) { return call.Shape().ok(); }
+template <class Call>
+bool Accepts(const KernelContext& context, const Call& call) {
+  return call.Shape().ok();
+}
 
+template <class Call>
 uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
   const absl::StatusOr<Dims<CheckedInt>> shape = call.Shape();
   if (!shape.ok()) return 0;
@@ -131,11 +156,16 @@ uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
 constexpr OperatorFacts kFacts = {.work = {WorkRule::Kind::kConvolution},
                                   .flops = {FlopRule::Kind::kWindow, "input"}};
 constexpr Kernel kKernels[] = {
-    KernelRow<&WinogradConv2d, &Accepts, &ScratchBytes>(
+    KernelRow<&Convolve<ImageCall>, &Accepts<ImageCall>, &ScratchBytes<ImageCall>>(
         "belay_cpu.winograd_conv2d.default",
         "input weight bias other out_channels kernel_size stride padding dilation activation "
         "combine low high",
         "Conv2dWinograd", KernelEngine::kHighway, &kFacts),
+    KernelRow<&Convolve<VolumeCall>, &Accepts<VolumeCall>, &ScratchBytes<VolumeCall>>(
+        "belay_cpu.winograd_convolution.default",
+        "input weight bias other out_channels groups transposed kernel_size stride padding "
+        "output_padding dilation activation combine low high",
+        "ConvolutionWinograd", KernelEngine::kHighway, &kFacts),
 };
 
 }  // namespace

@@ -44,7 +44,7 @@ KernelCall CallOf(const Convolution& c, bool bias, bool other, const Epilogue& e
   const auto ones = std::vector<int64_t>{1, 1};
   call.arguments = {
       Small({c.batch, c.channels, c.height, c.width}, Layout::kChannelsLast),
-      Small({*PackedWinogradSize(c.tile, c.channels, c.out_channels)}),
+      Small({*PackedWinogradSize(c.tile, 1, c.channels, c.out_channels)}),
       If(bias, Small({c.out_channels})),
       If(other, Small({c.batch, c.out_channels, height, width}, Layout::kChannelsLast)),
       EValue(c.out_channels),
@@ -79,9 +79,41 @@ TEST_F(WinogradKernelsTest, ConvolutionsOfEverySize) {
   }
 }
 
+TEST_F(WinogradKernelsTest, Volumes) {
+  for (const WinogradTile tile : {WinogradTile::k2x2, WinogradTile::k4x4}) {
+    for (const bool strided : {false, true}) {
+      KernelCall call;
+      call.op = "belay_cpu.winograd_convolution.default";
+      // Planes of the result: 7, or (7 + 2 - 5) / 2 + 1 = 3 with stride and dilation 2.
+      const std::vector<int64_t> pad = {1, 1, 1}, zeros = {0, 0, 0}, ones = {1, 1, 1};
+      call.arguments = {Small({2, 9, 7, 6, 5}, Layout::kChannelsLast),
+                        Small({*PackedWinogradSize(tile, 3, 9, 33)}),
+                        Small({33}),
+                        Small({2, 33, strided ? 3 : 7, 6, 5}, Layout::kChannelsLast),
+                        EValue(int64_t{33}),
+                        EValue(int64_t{1}),
+                        EValue(false),
+                        std::vector<int64_t>{3, 3, 3},
+                        strided ? std::vector<int64_t>{2, 1, 1} : ones,
+                        pad,
+                        zeros,
+                        strided ? std::vector<int64_t>{2, 1, 1} : ones,
+                        EValue(std::string_view("none")),
+                        EValue(std::string_view("add")),
+                        EValue(-kInf),
+                        EValue(kInf)};
+      call.output_layout = Layout::kChannelsLast;
+      ASSERT_TRUE(comparison_.Compare(call));
+    }
+  }
+}
+
 // 140 tiles, 120 per chunk.
 TEST_F(WinogradKernelsTest, ManyTilesRunInChunks) {
-  ASSERT_EQ(WinogradChunkTiles(WinogradTile::k2x2, 8, 700), 120);
+  WinogradArgs g;
+  g.channels = 8;
+  g.out_channels = 700;
+  ASSERT_EQ(WinogradChunkTiles(g), 120);
   ASSERT_TRUE(
       comparison_.Compare(CallOf({2, 8, 20, 13, 700, {1, 1}, WinogradTile::k2x2}, true, true)));
 }

@@ -157,6 +157,13 @@ constexpr OpDef kRows[] = {
      .meta = &MetaKernel<&Conv2dMeta<WinogradConv2dCall<MetaArguments>>>,
      .dtypes = kTypes,
      .tolerance = {1e-3, 1e-4}},
+    {.schema = "belay_cpu::winograd_convolution(Tensor input, Tensor weight, Tensor? bias, "
+               "Tensor? other, int out_channels, int groups, bool transposed, int[] kernel_size, "
+               "int[] stride, int[] padding, int[] output_padding, int[] dilation, str activation, "
+               "str combine, float low, float high) -> Tensor",
+     .meta = &MetaKernel<&Conv2dMeta<WinogradConvolutionCall<MetaArguments>>>,
+     .dtypes = kTypes,
+     .tolerance = {1e-3, 1e-4}},
     {.schema = "belay_cpu::depthwise_conv2d(Tensor input, Tensor weight, Tensor? bias, "
                "Tensor? other, int[] kernel_size, int[] stride, int[] padding, int[] dilation, "
                "str activation, str combine, float low, float high) -> Tensor",

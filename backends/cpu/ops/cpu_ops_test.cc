@@ -348,13 +348,18 @@ TEST(CpuOps, HaveProperties) {
   struct {
     std::string_view op;
     bool epilogue, quantized, images;
-  } constexpr kRows[] = {
-      {"linear", true, false, false},          {"weight_only_linear", true, false, false},
-      {"conv2d", true, false, true},           {"conv2d_chain", false, false, true},
-      {"winograd_conv2d", true, false, true},  {"max_pool2d", false, false, true},
-      {"quantized_linear", true, true, false}, {"quantized_depthwise_conv2d", true, true, true},
-      {"quantized_add", false, true, false},   {"attention", false, false, false},
-      {"lookup", false, false, false}};
+  } constexpr kRows[] = {{"linear", true, false, false},
+                         {"weight_only_linear", true, false, false},
+                         {"conv2d", true, false, true},
+                         {"conv2d_chain", false, false, true},
+                         {"winograd_conv2d", true, false, true},
+                         {"max_pool2d", false, false, true},
+                         {"winograd_convolution", true, false, true},
+                         {"quantized_linear", true, true, false},
+                         {"quantized_depthwise_conv2d", true, true, true},
+                         {"quantized_add", false, true, false},
+                         {"attention", false, false, false},
+                         {"lookup", false, false, false}};
   for (const auto& row : kRows) {
     const exir::OpOverload& op = *CpuOp(row.op);
     EXPECT_EQ(HasEpilogue(op), row.epilogue) << row.op;

@@ -303,34 +303,65 @@ absl::Status RunConvolution(KernelContext& context,
   });
 }
 
-absl::Status RunWinogradConv2d(KernelContext& context,
-                               const WinogradConv2dCall<KernelArguments>& call) {
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
-  const Sizes& in = call.input->sizes;
-  const int64_t channels = in[1], matrix = *PackedMatrixSize(channels, call.out_channels);
-  const WinogradMatrices& m = WinogradMatricesOf(call.tile());
-  const int64_t results = WinogradResults(call.tile()), pixels = WinogradPixels(call.tile());
-  return ForEachResult(context, shape, call.epilogue, 1, [&](const Sizes& index) {
-    const int64_t y = index[2] % results, x = index[3] % results;
-    const int64_t panel = index[1] / kPanelColumns * channels;
-    double sum = 0;
-    // Pixel (i, j) of the tile contributes to all of its transformed elements (p, q).
-    for (int64_t i = 0; i < pixels; ++i) {
-      for (int64_t j = 0; j < pixels; ++j) {
-        Sizes at = {index[0], 0, index[2] - y - call.window.padding[0] + i,
-                    index[3] - x - call.window.padding[1] + j};
-        if (at[2] < 0 || at[2] >= in[2] || at[3] < 0 || at[3] >= in[3]) continue;
-        for (at[1] = 0; at[1] < channels; ++at[1]) {
-          const float* weight = call.weight->as<const float>() + (panel + at[1]) * kPanelColumns +
-                                index[1] % kPanelColumns;
-          for (int64_t p = 0; p < pixels; ++p) {
-            for (int64_t q = 0; q < pixels; ++q, weight += matrix) {
-              const double part = m.a[y][p] * m.a[x][q] * m.b[p][i] * m.b[q][j];
-              if (part != 0) sum += part * *weight * At(*call.input, at);
-            }
+// Returns the sum of a result of the plane at dimensions `row` and `row` + 1, over the pixels of the
+// plane `at`. The weight's matrices have `k` rows; `first_row` is that of the first channel.
+double WinogradSum(const TensorView& input, const TensorView& packed, WinogradTile tile,
+                   const Sizes& index, int row, int64_t padding_y, int64_t padding_x, int64_t k,
+                   int64_t first_row, int64_t out_channels, Sizes at) {
+  const Sizes& in = input.sizes;
+  const WinogradMatrices& m = WinogradMatricesOf(tile);
+  const int64_t results = WinogradResults(tile), pixels = WinogradPixels(tile);
+  const int64_t matrix = *PackedMatrixSize(k, out_channels);
+  const int64_t y = index[row] % results, x = index[row + 1] % results;
+  const int64_t panel = index[1] / kPanelColumns * k + first_row;
+  double sum = 0;
+  // Pixel (i, j) of the tile contributes to all of its transformed elements (p, q).
+  for (int64_t i = 0; i < pixels; ++i) {
+    for (int64_t j = 0; j < pixels; ++j) {
+      at[row] = index[row] - y - padding_y + i;
+      at[row + 1] = index[row + 1] - x - padding_x + j;
+      if (at[row] < 0 || at[row] >= in[row] || at[row + 1] < 0 || at[row + 1] >= in[row + 1]) {
+        continue;
+      }
+      for (at[1] = 0; at[1] < in[1]; ++at[1]) {
+        const float* weight =
+            packed.as<const float>() + (panel + at[1]) * kPanelColumns + index[1] % kPanelColumns;
+        for (int64_t p = 0; p < pixels; ++p) {
+          for (int64_t q = 0; q < pixels; ++q, weight += matrix) {
+            const double part = m.a[y][p] * m.a[x][q] * m.b[p][i] * m.b[q][j];
+            if (part != 0) sum += part * *weight * At(input, at);
           }
         }
       }
+    }
+  }
+  return sum;
+}
+
+absl::Status RunWinogradConv2d(KernelContext& context,
+                               const WinogradConv2dCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  const int64_t channels = call.input->sizes[1];
+  return ForEachResult(context, shape, call.epilogue, 1, [&](const Sizes& index) {
+    return WinogradSum(*call.input, *call.weight, call.tile(), index, 2, call.window.padding[0],
+                       call.window.padding[1], channels, 0, call.out_channels, index);
+  });
+}
+
+absl::Status RunWinogradConvolution(KernelContext& context,
+                                    const WinogradConvolutionCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  const int64_t channels = call.input->sizes[1];
+  const auto& axes = call.window.axes;
+  return ForEachResult(context, shape, call.epilogue, 1, [&](const Sizes& index) {
+    double sum = 0;
+    for (int64_t z = 0; z < axes[0].kernel; ++z) {
+      Sizes at = index;
+      at[2] = index[2] * axes[0].stride - axes[0].padding + z * axes[0].dilation;
+      if (at[2] < 0 || at[2] >= call.input->sizes[2]) continue;
+      sum += WinogradSum(*call.input, *call.weight, call.tile(), index, 3, axes[1].padding,
+                         axes[2].padding, axes[0].kernel * channels, z * channels,
+                         call.out_channels, at);
     }
     return sum;
   });
@@ -839,6 +870,11 @@ constexpr Kernel kKernels[] = {
                                   "input weight bias other out_channels kernel_size stride padding "
                                   "dilation activation combine low high",
                                   "WinogradConv2dReference", KernelEngine::kReference),
+    KernelRow<&RunWinogradConvolution>("belay_cpu.winograd_convolution.default",
+                                       "input weight bias other out_channels groups transposed "
+                                       "kernel_size stride padding output_padding dilation "
+                                       "activation combine low high",
+                                       "WinogradConvolutionReference", KernelEngine::kReference),
     KernelRow<&RunConvolution>("belay_cpu.convolution.default",
                                "input weight bias other out_channels groups transposed "
                                "kernel_size stride padding output_padding dilation activation "

@@ -92,10 +92,11 @@ void TransformTiles(const WinogradArgs& g, const WinogradRows& rows, const float
   const int64_t row = WinogradRow(g.channels), step = rows.product(row);
   const WinogradTiles tiles(g.tile, g.out_height, g.out_width);
   const int64_t image_row = g.width * g.channels;
-  for (int64_t t = begin; t < end; ++t) {
-    const int64_t tile = rows.first + t, top = tiles.RowOf(tile) - g.padding_y;
+  for (int64_t t = begin * g.depth; t < end * g.depth; ++t) {
+    const int64_t tile = rows.first + t / g.depth, top = tiles.RowOf(tile) - g.padding_y;
     const int64_t left = tiles.ColumnOf(tile) - g.padding_x;
-    const float* image = g.in + tiles.ImageOf(tile) * g.height * image_row;
+    const int64_t plane = tiles.ImageOf(tile) * g.depth + t % g.depth;
+    const float* image = g.in + plane * g.height * image_row;
     float* const to = rows.at + t * row;
     if (top >= 0 && left >= 0 && top + kPixels <= g.height && left + kPixels <= g.width) {
       const float* first = image + top * image_row + left * g.channels;
@@ -135,12 +136,14 @@ void FinishTiles(const WinogradArgs& g, const WinogradRows& rows, int64_t begin,
   const bool linear = IsLinear(e);
   const float* added = e.multiply ? nullptr : e.other;
   const V low = hn::Set(d, e.low), high = hn::Set(d, e.high);
-  for (int64_t t = begin; t < end; ++t) {
-    const int64_t tile = rows.first + t, top = tiles.RowOf(tile), left = tiles.ColumnOf(tile);
+  for (int64_t t = begin * g.out_depth; t < end * g.out_depth; ++t) {
+    const int64_t tile = rows.first + t / g.out_depth;
+    const int64_t top = tiles.RowOf(tile), left = tiles.ColumnOf(tile);
+    const int64_t plane = tiles.ImageOf(tile) * g.out_depth + t % g.out_depth;
     const int64_t height = HWY_MIN(kResults, g.out_height - top);
     const int64_t width = HWY_MIN(kResults, g.out_width - left);
     // Offsets of the tile's first result, and between its rows.
-    const int64_t first = ((tiles.ImageOf(tile) * g.out_height + top) * g.out_width + left) * n;
+    const int64_t first = ((plane * g.out_height + top) * g.out_width + left) * n;
     const int64_t out_row = g.out_width * n;
     for (int64_t c = 0; c < n; c += lanes) {
       const auto some = static_cast<size_t>(n - c);
@@ -198,32 +201,57 @@ namespace belay {
 namespace {
 
 // Bytes of pixels and sums of a chunk: half of an L2 cache. Filters are read once per chunk, so with
-// many channels a chunk has at least this many tiles.
+// many channels a chunk has at least this many rows of results.
 constexpr int64_t kChunkBytes = int64_t{1} << 20;
-constexpr int64_t kLeastTiles = 10 * static_cast<int64_t>(kTileRows);
+constexpr int64_t kLeastRows = 10 * static_cast<int64_t>(kTileRows);
+
+// The transformed pixels that the rows of results of a GEMM read.
+struct PlaneRows {
+  const WinogradArgs& g;
+  const float* pixels;  // of the GEMM
+  const float* zeros;
+  int64_t row;
+
+  // RowPointersFn of ProductArgs; taps are planes.
+  static void RowPointers(const void* source, size_t first, size_t count, size_t tap, size_t taps,
+                          const float** pointers) {
+    const PlaneRows& p = *static_cast<const PlaneRows*>(source);
+    for (size_t t = 0; t < taps; ++t) {
+      for (size_t i = 0; i < count; ++i) {
+        const auto result = static_cast<int64_t>(first + i);
+        const int64_t tile = result / p.g.out_depth, z = result % p.g.out_depth;
+        const int64_t plane =
+            z * p.g.stride_z - p.g.padding_z + static_cast<int64_t>(tap + t) * p.g.dilation_z;
+        const bool inside = plane >= 0 && plane < p.g.depth;
+        pointers[t * count + i] = inside ? p.pixels + (tile * p.g.depth + plane) * p.row : p.zeros;
+      }
+    }
+  }
+};
 
 }  // namespace
 
-int64_t WinogradChunkTiles(WinogradTile tile, int64_t channels, int64_t out_channels) {
-  const CheckedInt bytes =
-      WinogradScratchSize(tile, channels, out_channels, 1) * CheckedInt(int64_t{sizeof(float)});
-  return bytes.ok() ? std::max(kLeastTiles, kChunkBytes / bytes.value()) : kLeastTiles;
+int64_t WinogradChunkTiles(const WinogradArgs& g) {
+  const CheckedInt bytes = WinogradScratchSize(g, 1) * CheckedInt(int64_t{sizeof(float)});
+  const int64_t least = (kLeastRows - 1) / g.out_depth + 1;
+  return bytes.ok() ? std::max(least, kChunkBytes / bytes.value()) : least;
 }
 
-CheckedInt WinogradScratchSize(WinogradTile tile, int64_t channels, int64_t out_channels,
-                               int64_t tiles) {
-  const CheckedInt row = WinogradRow(channels), out_row = WinogradRow(out_channels);
+CheckedInt WinogradScratchSize(const WinogradArgs& g, int64_t tiles) {
+  const CheckedInt row = WinogradRow(g.channels), out_row = WinogradRow(g.out_channels);
+  const CheckedInt rows = row * CheckedInt(g.depth) + out_row * CheckedInt(g.out_depth);
   // Each matrix may need another cache line (WinogradRows::product).
-  return ((row + out_row) * CheckedInt(tiles) + CheckedInt(32)) *
-             CheckedInt(WinogradProducts(tile)) +
-         row;
+  return (rows * CheckedInt(tiles) + CheckedInt(32)) * CheckedInt(WinogradProducts(g.tile)) + row;
 }
 
 HWY_EXPORT(TransformPixelsImpl);
 HWY_EXPORT(TransformSumsImpl);
 
 WinogradChunk::WinogradChunk(const WinogradArgs& args, int64_t first, int64_t count, float* scratch)
-    : args_(args), zeros_(scratch), pixels_{first, count, nullptr}, sums_{first, count, nullptr} {
+    : args_(args),
+      zeros_(scratch),
+      pixels_{first, count * args.depth, nullptr},
+      sums_{first, count * args.out_depth, nullptr} {
   const int64_t row = WinogradRow(args.channels);
   std::fill(scratch, scratch + row, 0.0f);
   pixels_.at = scratch + row;
@@ -236,15 +264,24 @@ void WinogradChunk::TransformPixels(int64_t begin, int64_t end) const {
 
 void WinogradChunk::Multiply(int64_t begin, int64_t end) const {
   const int64_t row = WinogradRow(args_.channels), out_row = WinogradRow(args_.out_channels);
-  const int64_t matrix = *PackedMatrixSize(args_.channels, args_.out_channels);
+  const int64_t matrix = *PackedMatrixSize(args_.kernel_depth * args_.channels, args_.out_channels);
   PackedGemmArgs g;
-  g.m = static_cast<size_t>(pixels_.count);
+  g.m = static_cast<size_t>(sums_.count);
   g.n = static_cast<size_t>(args_.out_channels);
   g.k = static_cast<size_t>(args_.channels);
   g.lda = static_cast<size_t>(row);
   g.ldc = static_cast<size_t>(out_row);
+  PlaneRows planes = {args_, nullptr, zeros_, row};
+  const float* pointers[kGroupRows * kWinogradPlanes];
+  if (args_.depth != 1 || args_.out_depth != 1) {
+    g.taps = static_cast<size_t>(args_.kernel_depth);
+    g.row_pointers = &PlaneRows::RowPointers;
+    g.source = &planes;
+    g.pointers = pointers;
+    g.zeros = zeros_;
+  }
   for (int64_t p = begin; p < end; ++p) {
-    g.a = pixels_.at + p * pixels_.product(row);
+    g.a = planes.pixels = pixels_.at + p * pixels_.product(row);
     g.b = args_.weight + p * matrix;
     g.c = sums_.at + p * sums_.product(out_row);
     PackedGemm(g);

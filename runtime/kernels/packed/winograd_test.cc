@@ -32,6 +32,11 @@ double Weight(WinogradTile tile, int64_t r, int64_t p, int64_t t) {
 
 struct Shape {
   int64_t batch, channels, height, width, out_channels, padding_y, padding_x;
+  int64_t depth = 1, kernel_depth = 1, stride_z = 1, padding_z = 0, dilation_z = 1;
+
+  int64_t OutDepth() const {
+    return (depth + 2 * padding_z - dilation_z * (kernel_depth - 1) - 1) / stride_z + 1;
+  }
 };
 
 // A convolution, all in guarded memory.
@@ -40,13 +45,14 @@ struct Problem {
   GuardedFloats in, filters, packed, bias, other, out;
 
   static size_t Outputs(const Shape& s) {
-    return static_cast<size_t>(s.batch * (s.height + 2 * s.padding_y - 2) *
+    return static_cast<size_t>(s.batch * s.OutDepth() * (s.height + 2 * s.padding_y - 2) *
                                (s.width + 2 * s.padding_x - 2) * s.out_channels);
   }
   Problem(WinogradTile tile, const Shape& s, std::mt19937_64& random)
-      : in(static_cast<size_t>(s.batch * s.height * s.width * s.channels)),
-        filters(static_cast<size_t>(9 * s.channels * s.out_channels)),
-        packed(static_cast<size_t>(*PackedWinogradSize(tile, s.channels, s.out_channels))),
+      : in(static_cast<size_t>(s.batch * s.depth * s.height * s.width * s.channels)),
+        filters(static_cast<size_t>(9 * s.kernel_depth * s.channels * s.out_channels)),
+        packed(static_cast<size_t>(
+            *PackedWinogradSize(tile, s.kernel_depth, s.channels, s.out_channels))),
         bias(static_cast<size_t>(s.out_channels)),
         other(Outputs(s)),
         out(Outputs(s), kNaN) {
@@ -61,6 +67,12 @@ struct Problem {
     g.out_width = s.width + 2 * s.padding_x - 2;
     g.padding_y = s.padding_y;
     g.padding_x = s.padding_x;
+    g.depth = s.depth;
+    g.out_depth = s.OutDepth();
+    g.kernel_depth = s.kernel_depth;
+    g.stride_z = s.stride_z;
+    g.padding_z = s.padding_z;
+    g.dilation_z = s.dilation_z;
     Pack();
     g.in = in.data();
     g.weight = packed.data();
@@ -68,7 +80,9 @@ struct Problem {
     g.epilogue.bias = bias.data();
   }
   // Must be called after filters were changed.
-  void Pack() { PackWinograd(g.tile, filters.data(), g.channels, g.out_channels, packed.data()); }
+  void Pack() {
+    PackWinograd(g.tile, filters.data(), g.kernel_depth, g.channels, g.out_channels, packed.data());
+  }
   int64_t Products() const { return WinogradProducts(g.tile); }
 
   void Run() { Run(g.tiles(), g.tiles(), Products()); }
@@ -76,10 +90,7 @@ struct Problem {
   void Run(int64_t chunk, int64_t tiles, int64_t products) {
     for (int64_t first = 0; first < g.tiles(); first += chunk) {
       const int64_t count = std::min(chunk, g.tiles() - first);
-      GuardedFloats scratch(
-          static_cast<size_t>(
-              WinogradScratchSize(g.tile, g.channels, g.out_channels, count).value()),
-          kNaN);
+      GuardedFloats scratch(static_cast<size_t>(WinogradScratchSize(g, count).value()), kNaN);
       const WinogradChunk part(g, first, count, scratch.data());
       for (int64_t t = 0; t < count; t += tiles)
         part.TransformPixels(t, std::min(count, t + tiles));
@@ -90,8 +101,8 @@ struct Problem {
     }
   }
 
-  // Returns result (image, y, x, o) before bias and `other`, and S of the header.
-  double Sum(int64_t image, int64_t y, int64_t x, int64_t o, double* magnitude) {
+  // Returns result (image, z, y, x, o) before bias and `other`, and S of the header.
+  double Sum(int64_t image, int64_t z, int64_t y, int64_t x, int64_t o, double* magnitude) {
     double sum = 0;
     *magnitude = 0;
     // Each result's magnitude includes all pixels of the tile.
@@ -105,13 +116,17 @@ struct Problem {
           const double weight = Weight(g.tile, y % r, py, t / 3) * Weight(g.tile, x % r, px, t % 3);
           const bool counts = py == y % r + t / 3 && px == x % r + t % 3;
           if (weight == 0) continue;
-          for (int64_t c = 0; c < g.channels; ++c) {
-            const auto at =
-                static_cast<size_t>(((image * g.height + iy) * g.width + ix) * g.channels + c);
-            const double product =
-                double{in[at]} * filters[static_cast<size_t>((o * 9 + t) * g.channels + c)];
-            if (counts) sum += product;
-            *magnitude += weight * std::abs(product);
+          for (int64_t k = 0; k < g.kernel_depth; ++k) {
+            const int64_t iz = z * g.stride_z - g.padding_z + k * g.dilation_z;
+            if (iz < 0 || iz >= g.depth) continue;
+            const int64_t pixel = ((image * g.depth + iz) * g.height + iy) * g.width + ix;
+            const int64_t filter = (o * g.kernel_depth + k) * 9 + t;
+            for (int64_t c = 0; c < g.channels; ++c) {
+              const double product = double{in[static_cast<size_t>(pixel * g.channels + c)]} *
+                                     filters[static_cast<size_t>(filter * g.channels + c)];
+              if (counts) sum += product;
+              *magnitude += weight * std::abs(product);
+            }
           }
         }
       }
@@ -126,14 +141,15 @@ struct Problem {
       const auto i = static_cast<int64_t>(at);
       const int64_t o = i % g.out_channels, x = i / g.out_channels % g.out_width;
       const int64_t y = i / g.out_channels / g.out_width % g.out_height;
+      const int64_t plane = i / g.out_channels / g.out_width / g.out_height;
       double magnitude = 0;
-      const double sum = Sum(i / g.out_channels / g.out_width / g.out_height, y, x, o, &magnitude);
+      const double sum = Sum(plane / g.out_depth, plane % g.out_depth, y, x, o, &magnitude);
       body(at, sum, magnitude);
     }
   }
   double Unit() const {
     const int64_t more = g.tile == WinogradTile::k2x2 ? 12 : 24;
-    return static_cast<double>(g.channels + more) * 0x1p-24;
+    return static_cast<double>(g.channels * g.kernel_depth + more) * 0x1p-24;
   }
 };
 
@@ -146,9 +162,20 @@ class WinogradTest : public testing::TestWithParam<std::tuple<std::string, Winog
 };
 
 constexpr Shape kShapes[] = {
-    {1, 16, 8, 8, 32, 1, 1}, {2, 8, 5, 7, 33, 1, 1},     {1, 17, 6, 6, 16, 0, 0},
-    {1, 1, 3, 3, 1, 0, 0},   {3, 20, 4, 9, 40, 2, 1},    {1, 1024, 4, 4, 5, 1, 1},
-    {1, 33, 1, 1, 70, 1, 1}, {1, 4, 13, 10, 1024, 1, 0},
+    {1, 16, 8, 8, 32, 1, 1},
+    {2, 8, 5, 7, 33, 1, 1},
+    {1, 17, 6, 6, 16, 0, 0},
+    {1, 1, 3, 3, 1, 0, 0},
+    {3, 20, 4, 9, 40, 2, 1},
+    {1, 1024, 4, 4, 5, 1, 1},
+    {1, 33, 1, 1, 70, 1, 1},
+    {1, 4, 13, 10, 1024, 1, 0},
+    // Volumes.
+    {2, 8, 5, 6, 33, 1, 1, 4, 3, 1, 1},
+    {1, 17, 6, 3, 16, 1, 1, 9, 3, 2, 1},
+    {1, 9, 4, 7, 20, 0, 1, 8, 2, 1, 0, 3},
+    {1, 12, 4, 4, 8, 1, 1, 3, 1},
+    {1, 3, 4, 4, 8, 1, 1, 8, 8, 1, 7},
 };
 
 TEST_P(WinogradTest, ErrorIsWithinTheBound) {
@@ -197,14 +224,17 @@ TEST_P(WinogradTest, IntegersAreExact) {
 }
 
 TEST_P(WinogradTest, ResultsDoNotDependOnTheDivision) {
-  Problem p(tile_, {2, 19, 11, 14, 37, 1, 1}, random_);
-  p.g.epilogue.activation = Activation::kSilu;
-  p.Run();
-  const std::vector<float> whole(p.out.data(), p.out.data() + p.out.size());
-  for (const int64_t chunk : {5, 24}) {
-    std::fill(p.out.data(), p.out.data() + p.out.size(), kNaN);
-    p.Run(chunk, 2, 7);
-    ASSERT_EQ(std::memcmp(whole.data(), p.out.data(), whole.size() * sizeof(float)), 0) << chunk;
+  for (const Shape& shape :
+       {Shape{2, 19, 11, 14, 37, 1, 1}, Shape{2, 9, 7, 9, 37, 1, 1, 5, 3, 1, 1}}) {
+    Problem p(tile_, shape, random_);
+    p.g.epilogue.activation = Activation::kSilu;
+    p.Run();
+    const std::vector<float> whole(p.out.data(), p.out.data() + p.out.size());
+    for (const int64_t chunk : {5, 24}) {
+      std::fill(p.out.data(), p.out.data() + p.out.size(), kNaN);
+      p.Run(chunk, 2, 7);
+      ASSERT_EQ(std::memcmp(whole.data(), p.out.data(), whole.size() * sizeof(float)), 0) << chunk;
+    }
   }
 }
 
@@ -274,16 +304,27 @@ TEST_P(WinogradTest, NanAffectsOnlyItsTile) {
 
 TEST(WinogradSizesTest, RoundUpToPanelsAndRejectOverflow) {
   constexpr WinogradTile k2x2 = WinogradTile::k2x2, k4x4 = WinogradTile::k4x4;
-  EXPECT_EQ(PackedWinogradSize(k2x2, 5, 33), 16 * 5 * 64);
-  EXPECT_EQ(PackedWinogradSize(k4x4, 5, 33), 36 * 5 * 64);
-  EXPECT_EQ(PackedWinogradSize(k4x4, -1, 4), std::nullopt);
-  EXPECT_EQ(PackedWinogradSize(k4x4, int64_t{1} << 40, int64_t{1} << 18), std::nullopt);
-  EXPECT_EQ(PackedWinogradSize(k4x4, int64_t{1} << 30, int64_t{1} << 27), std::nullopt);
-  EXPECT_EQ(WinogradScratchSize(k4x4, 20, 33, 3).value(), 36 * (3 * (32 + 48) + 32) + 32);
-  EXPECT_EQ(WinogradScratchSize(k2x2, 1024, 16, 1).value(), 16 * (1040 + 16 + 32) + 1040);
-  EXPECT_FALSE(WinogradScratchSize(k4x4, 1 << 24, 1 << 24, int64_t{1} << 40).ok());
-  EXPECT_EQ(WinogradChunkTiles(k2x2, 32, 32), (1 << 20) / (4 * (16 * 96 + 32)));
-  EXPECT_EQ(WinogradChunkTiles(k4x4, 1 << 20, 64), 120);
+  EXPECT_EQ(PackedWinogradSize(k2x2, 1, 5, 33), 16 * 5 * 64);
+  EXPECT_EQ(PackedWinogradSize(k4x4, 3, 5, 33), 36 * 15 * 64);
+  EXPECT_EQ(PackedWinogradSize(k4x4, 1, -1, 4), std::nullopt);
+  EXPECT_EQ(PackedWinogradSize(k4x4, 1, int64_t{1} << 40, int64_t{1} << 18), std::nullopt);
+  EXPECT_EQ(PackedWinogradSize(k4x4, 8, int64_t{1} << 62, 1), std::nullopt);
+  const auto args = [](WinogradTile tile, int64_t channels, int64_t out_channels,
+                       int64_t depth = 1) {
+    WinogradArgs g;
+    g.tile = tile;
+    g.channels = channels;
+    g.out_channels = out_channels;
+    g.depth = g.out_depth = depth;
+    return g;
+  };
+  EXPECT_EQ(WinogradScratchSize(args(k4x4, 20, 33), 3).value(), 36 * (3 * (32 + 48) + 32) + 32);
+  EXPECT_EQ(WinogradScratchSize(args(k2x2, 1024, 16, 5), 1).value(),
+            16 * (5 * (1040 + 16) + 32) + 1040);
+  EXPECT_FALSE(WinogradScratchSize(args(k4x4, 1 << 24, 1 << 24), int64_t{1} << 40).ok());
+  EXPECT_EQ(WinogradChunkTiles(args(k2x2, 32, 32)), (1 << 20) / (4 * (16 * 96 + 32)));
+  EXPECT_EQ(WinogradChunkTiles(args(k4x4, 1 << 20, 64)), 120);
+  EXPECT_EQ(WinogradChunkTiles(args(k4x4, 1 << 20, 64, 16)), 8);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sets, WinogradTest,

@@ -17,6 +17,9 @@ constexpr int64_t WinogradProducts(WinogradTile tile) {
   return WinogradPixels(tile) * WinogradPixels(tile);
 }
 
+// Maximal number of planes of a window over volumes.
+inline constexpr int64_t kWinogradPlanes = 8;
+
 // Distance between rows of `columns` columns in the scratch memory. Rows begin at cache lines, but
 // not at multiples of the size of an L1 way (TileSize of packed_gemm.h).
 constexpr int64_t WinogradRow(int64_t columns) {
@@ -41,17 +44,14 @@ struct WinogradTiles {
   int64_t ColumnOf(int64_t tile) const { return tile % across * results; }
 };
 
-// Scratch layout of tiles [first, first + count): `count` rows per GEMM.
+// Scratch layout of the tiles from `first` on: a matrix of `count` rows per GEMM.
 struct WinogradRows {
   int64_t first, count;
   float* at;
 
   // Floats between the matrices of two GEMMs for rows `row` apart: an odd number of cache lines, so
   // that a tile's elements in all matrices do not share cache sets.
-  int64_t product(int64_t row) const { return product(count, row); }
-  static constexpr int64_t product(int64_t count, int64_t row) {
-    return (count * row / 16 | 1) * 16;
-  }
+  int64_t product(int64_t row) const { return (count * row / 16 | 1) * 16; }
 };
 
 }  // namespace belay

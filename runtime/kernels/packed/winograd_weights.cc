@@ -1,5 +1,6 @@
 #include "runtime/kernels/packed/winograd_weights.h"
 
+#include "runtime/core/checked_math.h"
 #include "runtime/kernels/packed/packed_weights.h"
 #include "runtime/kernels/packed/winograd_matrices.h"
 
@@ -26,23 +27,25 @@ void TransformFilter(WinogradTile tile, const float* filter, int64_t stride, flo
 
 }  // namespace
 
-std::optional<int64_t> PackedWinogradSize(WinogradTile tile, int64_t channels,
+std::optional<int64_t> PackedWinogradSize(WinogradTile tile, int64_t planes, int64_t channels,
                                           int64_t out_channels) {
-  const std::optional<int64_t> matrix = PackedMatrixSize(channels, out_channels);
+  const CheckedInt k = CheckedInt(planes) * CheckedInt(channels);
+  if (!k.ok()) return std::nullopt;
+  const std::optional<int64_t> matrix = PackedMatrixSize(k.value(), out_channels);
   const int64_t most = INT64_MAX / int64_t{sizeof(float)} / WinogradProducts(tile);
   if (!matrix.has_value() || *matrix > most) return std::nullopt;
   return *matrix * WinogradProducts(tile);
 }
 
-void PackWinograd(WinogradTile tile, const float* filters, int64_t channels, int64_t out_channels,
-                  float* packed) {
-  const int64_t matrix = *PackedMatrixSize(channels, out_channels);
+void PackWinograd(WinogradTile tile, const float* filters, int64_t planes, int64_t channels,
+                  int64_t out_channels, float* packed) {
+  const int64_t k = planes * channels, matrix = *PackedMatrixSize(k, out_channels);
   for (int64_t first = 0; first < out_channels; first += kPanelColumns) {
-    for (int64_t c = 0; c < channels; ++c, packed += kPanelColumns) {
+    for (int64_t row = 0; row < k; ++row, packed += kPanelColumns) {
+      const float* const of_row = filters + row / channels * 9 * channels + row % channels;
       for (int64_t j = 0; j < kPanelColumns; ++j) {
         if (first + j < out_channels) {
-          TransformFilter(tile, filters + (first + j) * 9 * channels + c, channels, packed + j,
-                          matrix);
+          TransformFilter(tile, of_row + (first + j) * 9 * k, channels, packed + j, matrix);
         } else {
           for (int64_t p = 0; p < WinogradProducts(tile); ++p) packed[p * matrix + j] = 0;
         }

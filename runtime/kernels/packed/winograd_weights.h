@@ -10,13 +10,13 @@
 namespace belay {
 
 // Floats of transformed filters: for each of the 16 or 36 positions in row-major order, G g G^T as a
-// packed matrix [channels, out_channels] (packed_weights.h). nullopt if an argument is negative or
-// the result exceeds INT64_MAX / sizeof(float).
-std::optional<int64_t> PackedWinogradSize(WinogradTile tile, int64_t channels,
+// packed matrix [planes * channels, out_channels] (packed_weights.h). nullopt if an argument is negative
+// or the result exceeds INT64_MAX / sizeof(float).
+std::optional<int64_t> PackedWinogradSize(WinogradTile tile, int64_t planes, int64_t channels,
                                           int64_t out_channels);
-// Packs filters [out_channels, 3, 3, channels].
-void PackWinograd(WinogradTile tile, const float* filters, int64_t channels, int64_t out_channels,
-                  float* packed);
+// Packs filters [out_channels, planes, 3, 3, channels].
+void PackWinograd(WinogradTile tile, const float* filters, int64_t planes, int64_t channels,
+                  int64_t out_channels, float* packed);
 
 }  // namespace belay
 

@@ -38,8 +38,9 @@ constexpr double kWorthwhile = 0.75;
 // Cost of reading a weight or transforming an element, in multiply-adds.
 constexpr double kElementWork = 8;
 
-// Channels from which F(2 x 2, 3 x 3) is about as accurate as conv2d (winograd.h).
-constexpr int64_t kAccurateChannels = 32;
+// Terms of a sum over channels and planes from which F(2 x 2, 3 x 3) is about as accurate as conv2d
+// (winograd.h): the bounds differ by 16 %.
+constexpr int64_t kAccurateTerms = 24;
 
 // Cost of winograd_conv2d relative to conv2d, per pair of input and output channel.
 double WinogradShare(WinogradTile tile, double images, const Sizes& out, double channels,
@@ -144,7 +145,9 @@ class Conv2dLowering : NodeLowering {
     }
     const Window window = WindowOf(*weight, *stride, *dilation);
     std::optional<WinogradTile> tile;
-    if (!depthwise && !pairs && !quantized.has_value()) tile = WinogradTileFor(id, *weight, window);
+    if (!depthwise && !pairs && !quantized.has_value() && IsForWinograd(window)) {
+      tile = WinogradTileFor(id, *weight);
+    }
     const absl::StatusOr<ValueId> packed = tile.has_value()
                                                ? constants_.WinogradFilters(*weight, *tile)
                                            : depthwise ? constants_.DepthwiseFilters(*weight)
@@ -251,7 +254,11 @@ class Conv2dLowering : NodeLowering {
     Images source = {*node.value_argument("input"), *padding};
     if (!transposed && spatial == 2) source = Unpadded(source, 0);
     const Argument bias = node.argument("bias");
-    ABSL_ASSIGN_OR_RETURN(const ValueId packed, constants_.VolumeFilters(weight, groups, window));
+    std::optional<WinogradTile> tile;
+    if (groups == 1 && IsForWinograd(window)) tile = WinogradTileFor(id, weight);
+    ABSL_ASSIGN_OR_RETURN(const ValueId packed,
+                          tile.has_value() ? constants_.WinogradFilters(weight, *tile)
+                                           : constants_.VolumeFilters(weight, groups, window));
     std::vector<Argument> arguments = {source.value,
                                        packed,
                                        bias,
@@ -265,10 +272,12 @@ class Conv2dLowering : NodeLowering {
                                        *output_padding,
                                        *dilation};
     AppendEmptyEpilogue(arguments);
-    Say(id, absl::StrCat(transposed ? "transposed convolution" : "convolution", ", filters of ",
-                         absl::StrJoin(sizes, " x "), " in ", groups,
+    Say(id, absl::StrCat(transposed         ? "transposed convolution"
+                         : tile.has_value() ? "winograd_convolution"
+                                            : "convolution",
+                         ", filters of ", absl::StrJoin(sizes, " x "), " in ", groups,
                          groups == 1 ? " group" : " groups", " packed as float32"));
-    editor_.SetTarget(id, CpuOp("convolution"));
+    editor_.SetTarget(id, CpuOp(tile.has_value() ? "winograd_convolution" : "convolution"));
     editor_.SetArguments(id, std::move(arguments));
     return true;
   }
@@ -300,21 +309,28 @@ class Conv2dLowering : NodeLowering {
   }
 
   // The tile of the cheapest Winograd convolution that pays off; nullopt if none does.
-  std::optional<WinogradTile> WinogradTileFor(NodeId id, const ConstantView& weight,
-                                              const Window& window) {
+  std::optional<WinogradTile> WinogradTileFor(NodeId id, const ConstantView& weight) {
     const TensorMeta& result = graph_.MetaOf(graph_.ResultOf(id));
     const int64_t n = *weight.sizes[0].AsInt(), channels = *weight.sizes[1].AsInt();
-    if (!IsForWinograd(window) || channels < kFewChannels) return std::nullopt;
-    const std::optional<int64_t> batch = result.sizes[0].AsInt();
-    const std::optional<int64_t> height = result.sizes[2].AsInt(), width = result.sizes[3].AsInt();
-    if (!batch.has_value() || !height.has_value() || !width.has_value()) return std::nullopt;
+    if (channels < kFewChannels) return std::nullopt;
+    Sizes sizes;
+    for (const SymInt& size : result.sizes) {
+      const std::optional<int64_t> known = size.AsInt();
+      if (!known.has_value()) return std::nullopt;
+      sizes.push_back(*known);
+    }
+    // Planes of volumes count as images.
+    const int last = sizes.size() - 1;
+    auto images = static_cast<double>(sizes[0]);
+    if (last == 4) images *= static_cast<double>(sizes[2]);
+    const int64_t terms = last == 4 ? channels * *weight.sizes[2].AsInt() : channels;
     std::optional<WinogradTile> best;
     double least = kWorthwhile;
     for (const WinogradTile tile : {WinogradTile::k2x2, WinogradTile::k4x4}) {
-      const bool accurate = tile == WinogradTile::k2x2 && channels >= kAccurateChannels;
+      const bool accurate = tile == WinogradTile::k2x2 && terms >= kAccurateTerms;
       if (winograd_ == Winograd::kNever || (winograd_ == Winograd::kAccurate && !accurate))
         continue;
-      const double share = WinogradShare(tile, static_cast<double>(*batch), {*height, *width},
+      const double share = WinogradShare(tile, images, {sizes[last - 1], sizes[last]},
                                          static_cast<double>(channels), static_cast<double>(n));
       if (share >= least) continue;
       least = share;

@@ -9,8 +9,8 @@ namespace belay::cpu {
 // Winograd convolutions (runtime/kernels/packed/winograd.h) that LowerConv2d may choose.
 enum class Winograd {
   kNever,
-  kAccurate,  // F(2 x 2, 3 x 3) from 32 channels on, which is about as accurate as conv2d
-  kAny,       // F(4 x 4, 3 x 3), too, and with fewer channels
+  kAccurate,  // F(2 x 2, 3 x 3) for sums of at least 24 terms: about as accurate as conv2d
+  kAny,       // F(4 x 4, 3 x 3), too, and for shorter sums
 };
 
 // Lowers aten.convolution over images, with the weight packed:
@@ -25,7 +25,8 @@ enum class Winograd {
 // them.
 //
 // Float32 convolutions with 3x3 filters, stride 1 and dilation 1 become belay_cpu::winograd_conv2d if
-// `winograd` allows it. Sizes must be known, and the expected cost, with transforms and the larger
+// `winograd` allows it, and those over volumes, with such windows in each plane,
+// belay_cpu::winograd_convolution. Sizes must be known, and the expected cost, with transforms and the larger
 // filters, must be below three quarters of conv2d's.
 //
 // Grouped, transposed and 3-D convolutions of float32 become belay_cpu::convolution

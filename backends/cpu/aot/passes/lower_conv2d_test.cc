@@ -186,29 +186,44 @@ TEST(LowerConv2d, UsesWinogradIfCheaper) {
   }
 }
 
-// The accurate variant needs 32 channels; sizes of the weight tell the variants apart.
+// The accurate variant needs sums of 24 terms; sizes of the weight tell the variants apart.
 TEST(LowerConv2d, UsesAccurateWinogradByDefault) {
   struct {
     Winograd winograd;
-    int channels;
-    std::string_view weight;
-  } constexpr kRows[] = {{Winograd::kAccurate, 32, "f32[16384]"},  // 16 x 32 x 32
-                         {Winograd::kAccurate, 31, "f32[8928]"},   // 9 x 31 x 32
-                         {Winograd::kNever, 32, "f32[9216]"},      // 9 x 32 x 32
-                         {Winograd::kAny, 32, "f32[36864]"}};      // 36 x 32 x 32
+    std::string_view input, weight, rest;
+    std::string_view op, packed;
+  } constexpr kRows[] = {
+      {Winograd::kAccurate, "24,24,24", "32,24,3,3", "1], [1], [1], false, [0", "winograd_conv2d",
+       "f32[12288]"},  // 16 x 24 x 32
+      {Winograd::kAccurate, "23,24,24", "32,23,3,3", "1], [1], [1], false, [0", "conv2d",
+       "f32[6624]"},  // 9 x 23 x 32
+      {Winograd::kNever, "32,24,24", "32,32,3,3", "1], [1], [1], false, [0", "conv2d",
+       "f32[9216]"},  // 9 x 32 x 32
+      {Winograd::kAny, "32,24,24", "32,32,3,3", "1], [1], [1], false, [0", "winograd_conv2d",
+       "f32[36864]"},  // 36 x 32 x 32
+      {Winograd::kAccurate, "32,6,24,24", "32,32,3,3,3", "1], [1], [1], false, [0",
+       "winograd_convolution", "f32[49152]"},  // 3 x 16 x 32 x 32
+      {Winograd::kAccurate, "32,6,24,24", "32,32,1,3,3", "1], [0,1,1], [1], false, [0",
+       "winograd_convolution", "f32[16384]"},  // 16 x 32 x 32
+      {Winograd::kAccurate, "32,6,24,24", "32,32,3,1,1", "1], [1,0,0], [1], false, [0",
+       "convolution", "f32[3072]"},  // 3 x 32 x 32
+      {Winograd::kAccurate, "32,6,24,24", "32,32,3,3,3", "1], [1], [1], true, [0", "convolution",
+       "f32[27648]"}};  // 27 x 32 x 32
   for (const auto& row : kRows) {
-    const std::string weight = absl::StrCat("f32[32,", row.channels, ",3,3]");
+    const std::string weight = absl::StrCat("f32[", row.weight, "]");
+    const std::string images = absl::StrCat("f32[1,", row.input, "]");
     ASSERT_OK_AND_ASSIGN(
         exir::ExportedProgram program,
-        exir::ParseProgram(
-            absl::StrCat("program edge { constants { state \"w\": ", weight,
-                         " } graph(%w: ", weight, " parameter \"w\", %x: f32[1,", row.channels,
-                         ",24,24] user_input) { %y: f32[1,32,24,24] = "
-                         "edge.aten.convolution.default(%x, %w, none, [1,1], [1,1], [1,1], false, "
-                         "[0,0], 1) return (%y user_output) } }"),
-            CpuPassTestOps()));
+        exir::ParseProgram(absl::StrCat("program edge { constants { state \"w\": ", weight,
+                                        " } graph(%w: ", weight, " parameter \"w\", %x: ", images,
+                                        " user_input) { %y: f32[1,32", row.input.substr(2),
+                                        "] = edge.aten.convolution.default(%x, %w, none, [",
+                                        row.rest, "], 1) return (%y user_output) } }"),
+                           CpuPassTestOps()));
     ASSERT_OK(LowerConv2d(nullptr, row.winograd).run(program));
-    EXPECT_THAT(exir::PrintProgram(program), testing::HasSubstr(row.weight));
+    const exir::Graph& graph = program.top();
+    EXPECT_EQ(graph.node(*graph.nodes().begin()).target->op(), row.op) << row.input << row.weight;
+    EXPECT_THAT(exir::PrintProgram(program), testing::HasSubstr(row.packed));
   }
 }
 

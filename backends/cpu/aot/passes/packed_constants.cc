@@ -315,9 +315,11 @@ absl::StatusOr<exir::ValueId> PackedConstants::VolumeFilters(const ConstantView&
 absl::StatusOr<exir::ValueId> PackedConstants::WinogradFilters(const ConstantView& weight,
                                                                WinogradTile tile) {
   const int64_t n = *weight.sizes[0].AsInt(), channels = *weight.sizes[1].AsInt();
+  const int64_t planes = weight.rank() == 5 ? *weight.sizes[2].AsInt() : 1;
+  const Form form = {"packed_winograd_", absl::StrCat("tiles of ", WinogradResults(tile))};
   return Add<float, float>(
-      weight, {"packed_winograd_"}, ChannelsLastOrder(4), PackedWinogradSize(tile, channels, n),
-      [&](const float* b, float* packed) { PackWinograd(tile, b, channels, n, packed); });
+      weight, form, ChannelsLastOrder(weight.rank()), PackedWinogradSize(tile, planes, channels, n),
+      [&](const float* b, float* packed) { PackWinograd(tile, b, planes, channels, n, packed); });
 }
 
 absl::StatusOr<exir::ValueId> PackedConstants::DepthwiseFilters(const ConstantView& weight) {

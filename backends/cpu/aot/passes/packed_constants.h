@@ -46,7 +46,8 @@ class PackedConstants {
   // `window` and `groups` have.
   absl::StatusOr<exir::ValueId> VolumeFilters(const ConstantView& weight, int64_t groups,
                                               const VolumeWindow& window);
-  // That of [o, c, 3, 3] for belay_cpu::winograd_conv2d (winograd_weights.h). Precondition: float32.
+  // That of [o, c, 3, 3] for belay_cpu::winograd_conv2d, or of [o, c, planes, 3, 3] for
+  // belay_cpu::winograd_convolution (winograd_weights.h). Precondition: float32.
   absl::StatusOr<exir::ValueId> WinogradFilters(const ConstantView& weight, WinogradTile tile);
   // The weight [c, 1, h, w] of a depthwise convolution.
   absl::StatusOr<exir::ValueId> DepthwiseFilters(const ConstantView& weight);
