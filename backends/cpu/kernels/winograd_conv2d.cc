@@ -38,16 +38,20 @@ WinogradArgs ArgsOf(const VolumeCall& call, const Dims<CheckedInt>& shape) {
   return g;
 }
 
-// The convolution, the number of tiles that are processed at once, and their memory.
+// The convolution, and its division into chunks of tiles that differ in size by at most one tile.
 struct Plan {
   WinogradArgs args;
-  int64_t chunk = 0, chunks = 0;
-  // Whether all threads process each chunk together, since there are too few chunks to divide.
+  int64_t chunks = 0;
+  // Whether all threads process each chunk together, since there are too few tiles to divide.
   bool divides_chunks = false;
   CheckedInt scratch;  // floats per chunk that is processed at a time
 
   CheckedInt memory(int threads) const { return divides_chunks ? scratch : scratch * threads; }
+  int64_t FirstTile(int64_t chunk) const { return args.tiles() * chunk / chunks; }
 };
+
+// Results of a chunk from which a thread that processes it alone reads all filters without much cost.
+constexpr int64_t kRowsOfThread = 48;
 
 // Plans for a result of this shape, whose element count fits into int64.
 template <class Call>
@@ -64,10 +68,12 @@ Plan PlanOf(const Call& call, const Dims<CheckedInt>& shape, int threads) {
   g.out_channels = call.out_channels;
   g.out_height = shape[last - 1].value();
   g.out_width = shape[last].value();
-  plan.chunk = std::max<int64_t>(1, std::min(g.tiles(), WinogradChunkTiles(g)));
-  plan.chunks = (g.tiles() + plan.chunk - 1) / plan.chunk;
-  plan.divides_chunks = plan.chunks < 8 * int64_t{threads};
-  plan.scratch = WinogradScratchSize(g, plan.chunk);
+  const int64_t tiles = std::max<int64_t>(g.tiles(), 1), most = WinogradChunkTiles(g);
+  plan.chunks = (tiles - 1) / most + 1;
+  plan.divides_chunks = tiles * g.out_depth < kRowsOfThread * threads;
+  // Whole rounds of all threads. No chunk has fewer than four rows, which would give other bits.
+  if (!plan.divides_chunks) plan.chunks = (plan.chunks - 1) / threads * threads + threads;
+  plan.scratch = WinogradScratchSize(g, (tiles - 1) / plan.chunks + 1);
   return plan;
 }
 
@@ -76,7 +82,7 @@ Plan PlanOf(const Call& call, const Dims<CheckedInt>& shape, int threads) {
 template <class Run>
 void RunChunk(const Plan& plan, int64_t i, float* scratch, Budget::Pace& pace, const Run& run) {
   const WinogradArgs& g = plan.args;
-  const int64_t first = i * plan.chunk, count = std::min(plan.chunk, g.tiles() - first);
+  const int64_t first = plan.FirstTile(i), count = plan.FirstTile(i + 1) - first;
   const int64_t products = WinogradProducts(g.tile);
   const WinogradChunk chunk(g, first, count, scratch);
   const auto elements = static_cast<double>(count * products);

@@ -22,12 +22,6 @@
 namespace belay {
 namespace {
 
-absl::Status CopyStridedReshaped(const TensorView& from, const TensorView& to) {
-  return CopyReshapedWith(&CopyStrided, from, to);
-}
-
-constexpr CopyFn kCopy = &CopyStrided, kCopyReshaped = &CopyStridedReshaped;
-
 // Returns indices [first, last) of dimension d.
 TensorView Narrowed(const TensorView& tensor, int d, int64_t first, int64_t last) {
   TensorView part = tensor;
@@ -36,25 +30,33 @@ TensorView Narrowed(const TensorView& tensor, int d, int64_t first, int64_t last
   return part;
 }
 
-// CopyAll; large copies are divided along the target's outermost dimension.
-absl::Status CopyDivided(KernelContext& context, const CopyCall<KernelArguments>& call) {
-  const TensorView& from = *call.self;
-  ABSL_ASSIGN_OR_RETURN(const TensorView* to, context.Output(0, from.sizes));
+// CopyStrided; large copies are divided along the target's outermost dimension.
+absl::Status CopyDivided(const KernelContext& context, const TensorView& from,
+                         const TensorView& to) {
   int outer = -1;
-  for (int d = 0; d < to->rank(); ++d) {
-    if (to->sizes[d] > 1 && (outer < 0 || to->strides[d] > to->strides[outer])) outer = d;
+  for (int d = 0; d < to.rank(); ++d) {
+    if (to.sizes[d] > 1 && (outer < 0 || to.strides[d] > to.strides[outer])) outer = d;
   }
-  if (context.num_threads() == 1 || outer < 0) return CopyStrided(from, *to);
+  if (context.num_threads() == 1 || outer < 0 || !(from.sizes == to.sizes)) {
+    return CopyStrided(from, to);
+  }
   std::atomic<bool> failed = false;
-  RunRanges(context, to->sizes[outer], 1, kElementWork * static_cast<double>(to->numel()),
+  RunRanges(context, to.sizes[outer], 1, kElementWork * static_cast<double>(to.numel()),
             [&](int, int64_t first, int64_t last) {
-              const absl::Status copied = CopyStrided(Narrowed(from, outer, first, last),
-                                                      Narrowed(*to, outer, first, last));
+              const absl::Status copied =
+                  CopyStrided(Narrowed(from, outer, first, last), Narrowed(to, outer, first, last));
               if (!copied.ok()) failed = true;
             });
   // Repeats the copy to get its error.
-  return failed ? CopyStrided(from, *to) : absl::OkStatus();
+  return failed ? CopyStrided(from, to) : absl::OkStatus();
 }
+
+absl::Status CopyDividedReshaped(const KernelContext& context, const TensorView& from,
+                                 const TensorView& to) {
+  return CopyReshapedWith(&CopyDivided, context, from, to);
+}
+
+constexpr CopyFn kCopy = &CopyDivided, kCopyReshaped = &CopyDividedReshaped;
 
 // Whether the dtype has loops and the output has the same dtype.
 bool IsMovable(const KernelContext& context, const TensorView& self) {
@@ -134,7 +136,7 @@ absl::Status Repeat(KernelContext& context, const RepeatCall<KernelArguments>& c
     target.strides.push_back(out->strides[d]);
   }
   target.sizes = source.sizes;
-  return CopyStrided(source, target);
+  return CopyDivided(context, source, target);
 }
 
 absl::Status Flip(KernelContext& context, const FlipCall<KernelArguments>& call) {
@@ -243,14 +245,14 @@ constexpr Kernel kKernels[] = {
 #define BELAY_VIEW_KERNEL(op, signature, name, run) \
   KernelRow<run>(op, signature, name "Simd", kHighway),
 #include "runtime/kernels/operands/view_kernels.inc"
-    KernelRow<&CopyDivided>("aten._to_copy.default",
-                            "self dtype layout device pin_memory non_blocking memory_format",
-                            "CopySimd", kHighway),
+    KernelRow<&CopyAll<kCopy>>("aten._to_copy.default",
+                               "self dtype layout device pin_memory non_blocking memory_format",
+                               "CopySimd", kHighway),
     KernelRow<&AsStridedScatter<kCopy>>("aten.as_strided_scatter.default",
                                         "self src size stride storage_offset",
                                         "AsStridedScatterSimd", kHighway),
     KernelRow<&Cat<kCopy>>("aten.cat.default", "tensors dim", "CatSimd", kHighway),
-    KernelRow<&CopyDivided>("aten.clone.default", "self memory_format", "CopySimd", kHighway),
+    KernelRow<&CopyAll<kCopy>>("aten.clone.default", "self memory_format", "CopySimd", kHighway),
     KernelRow<&PadConstant, &AcceptsMovable<ConstantPadCall<KernelArguments>>>(
         "aten.constant_pad_nd.default", "self pad value", "ConstantPadSimd", kHighway),
     MirroredPadRow<PadMode::kReflect, 1>("aten.reflection_pad1d.default", "ReflectionPad1dSimd"),
@@ -292,11 +294,11 @@ constexpr Kernel kKernels[] = {
     KernelRow<&ViewScatterInPlace<SliceRule, kCopy>>("belay.slice_scatter_.default",
                                                      "self src dim start end step",
                                                      "SliceScatterInPlaceSimd", kHighway),
-    KernelRow<&CopyDivided>("dim_order_ops._clone_dim_order.default", "self non_blocking dim_order",
-                            "CopySimd", kHighway),
-    KernelRow<&CopyDivided>("dim_order_ops._to_dim_order_copy.default",
-                            "self dtype layout device pin_memory non_blocking dim_order",
-                            "CopySimd", kHighway),
+    KernelRow<&CopyAll<kCopy>>("dim_order_ops._clone_dim_order.default",
+                               "self non_blocking dim_order", "CopySimd", kHighway),
+    KernelRow<&CopyAll<kCopy>>("dim_order_ops._to_dim_order_copy.default",
+                               "self dtype layout device pin_memory non_blocking dim_order",
+                               "CopySimd", kHighway),
 };
 
 }  // namespace

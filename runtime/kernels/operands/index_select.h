@@ -18,7 +18,10 @@ absl::Status IndexSelect(KernelContext& context, const IndexSelectCall<KernelArg
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims, call.Shape());
   const int d = *NormalizeDim(call.dim, from.rank());  // valid, since call.Shape() succeeded
   ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, from.dtype, dims));
-  return WalkSlices(from, d, places, out, /*wrap=*/false, kCopy);
+  return WalkSlices(from, d, places, out, /*wrap=*/false,
+                    [&](const TensorView& slice, const TensorView& target) {
+                      return kCopy(context, slice, target);
+                    });
 }
 
 }  // namespace belay

@@ -20,21 +20,21 @@ namespace belay {
 template <CopyFn kCopy>
 absl::Status CopyAll(KernelContext& context, const CopyCall<KernelArguments>& call) {
   ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, call.self->sizes));
-  return kCopy(*call.self, *out);
+  return kCopy(context, *call.self, *out);
 }
 
 template <CopyFn kCopy>
 absl::Status Copy(KernelContext& context, const CopyFromCall<KernelArguments>& call) {
   ABSL_ASSIGN_OR_RETURN(const TensorView view, ExpandTo(*call.src, call.self->sizes));
   ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, call.self->sizes));
-  return kCopy(view, *out);
+  return kCopy(context, view, *out);
 }
 
 template <CopyFn kCopy>
 absl::Status CopyInPlace(KernelContext& context, const CopyFromCall<KernelArguments>& call) {
   ABSL_ASSIGN_OR_RETURN(TensorView * self, context.MutableTensor(call.target));
   ABSL_ASSIGN_OR_RETURN(const TensorView view, ExpandTo(*call.src, self->sizes));
-  ABSL_RETURN_IF_ERROR(kCopy(view, *self));
+  ABSL_RETURN_IF_ERROR(kCopy(context, view, *self));
   return ReturnSelf(context, *self);
 }
 
@@ -57,7 +57,7 @@ absl::Status Cat(KernelContext& context, const JoinCall<KernelArguments>& call) 
     const CheckedInt length = t->sizes[shape.dim()];
     ABSL_ASSIGN_OR_RETURN(const TensorView place,
                           ViewOf(*out, SliceDims(LayoutOf(*out), shape.dim(), start, length)));
-    ABSL_RETURN_IF_ERROR(kCopy(*t, place));
+    ABSL_RETURN_IF_ERROR(kCopy(context, *t, place));
     start = start + length;
   }
   return absl::OkStatus();
@@ -79,7 +79,7 @@ absl::Status Stack(KernelContext& context, const JoinCall<KernelArguments>& call
     ABSL_ASSIGN_OR_RETURN(const TensorView* t, ListTensor(tensors, k));
     ABSL_ASSIGN_OR_RETURN(const TensorView place,
                           ViewOf(*out, SelectDims(LayoutOf(*out), d, CheckedInt(k))));
-    ABSL_RETURN_IF_ERROR(kCopy(*t, place));
+    ABSL_RETURN_IF_ERROR(kCopy(context, *t, place));
   }
   return absl::OkStatus();
 }
@@ -125,7 +125,7 @@ absl::Status PixelShuffle(KernelContext& context, const PixelShuffleCall<KernelA
   move(large.sizes);
   move(large.strides);
   const TensorView small = CutDim(CutDim(inverse ? *out : from, c, factor * factor), c + 1, factor);
-  return inverse ? kCopy(large, small) : kCopy(small, large);
+  return inverse ? kCopy(context, large, small) : kCopy(context, small, large);
 }
 
 }  // namespace belay

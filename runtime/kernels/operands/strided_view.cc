@@ -78,17 +78,18 @@ std::optional<TensorView> WithSizes(const TensorView& view, const Sizes& sizes) 
 
 }  // namespace
 
-absl::Status CopyReshapedWith(CopyFn copy, const TensorView& from, const TensorView& to) {
+absl::Status CopyReshapedWith(CopyFn copy, const KernelContext& context, const TensorView& from,
+                              const TensorView& to) {
   if (from.numel() != to.numel()) {
     return absl::InvalidArgumentError(absl::StrCat("cannot copy ", from.ToString(), " to ",
                                                    to.ToString(),
                                                    ": the numbers of elements differ"));
   }
   if (const std::optional<TensorView> source = WithSizes(from, to.sizes)) {
-    return copy(*source, to);
+    return copy(context, *source, to);
   }
   if (const std::optional<TensorView> target = WithSizes(to, from.sizes)) {
-    return copy(from, *target);
+    return copy(context, from, *target);
   }
   if (from.dtype != to.dtype) {
     return absl::UnimplementedError(absl::StrCat("cannot copy ", from.ToString(), " to ",
@@ -103,8 +104,9 @@ absl::Status CopyReshapedWith(CopyFn copy, const TensorView& from, const TensorV
   return absl::OkStatus();
 }
 
-absl::Status CopyReshaped(const TensorView& from, const TensorView& to) {
-  return CopyReshapedWith(&CopyElements, from, to);
+absl::Status CopyReshaped(const KernelContext& context, const TensorView& from,
+                          const TensorView& to) {
+  return CopyReshapedWith(&CopyElements, context, from, to);
 }
 
 }  // namespace belay

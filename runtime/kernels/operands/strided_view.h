@@ -47,14 +47,21 @@ absl::Status ReturnSelf(KernelContext& context, const TensorView& self);
 
 // Copies the elements of `from` to `to`, both in row-major order of their indices, whatever their
 // shapes. kInvalidArgument if the numbers of elements differ.
-absl::Status CopyReshaped(const TensorView& from, const TensorView& to);
+absl::Status CopyReshaped(const KernelContext& context, const TensorView& from,
+                          const TensorView& to);
 
-// Copies elements by index and converts the dtype: CopyElements, or a function with the same
-// contract.
-using CopyFn = absl::Status (*)(const TensorView& from, const TensorView& to);
+// Copies elements by index and converts the dtype, as CopyElements(from, to) does. A copy may use the
+// threads of the context.
+using CopyFn = absl::Status (*)(const KernelContext& context, const TensorView& from,
+                                const TensorView& to);
+inline absl::Status CopyElements(const KernelContext&, const TensorView& from,
+                                 const TensorView& to) {
+  return CopyElements(from, to);
+}
 
 // CopyReshaped with `copy` as the copy function.
-absl::Status CopyReshapedWith(CopyFn copy, const TensorView& from, const TensorView& to);
+absl::Status CopyReshapedWith(CopyFn copy, const KernelContext& context, const TensorView& from,
+                              const TensorView& to);
 
 }  // namespace belay
 

@@ -16,7 +16,7 @@ template <template <class> class Rule, CopyFn kCopy>
 absl::Status CopyView(KernelContext& context, const ViewCall<KernelArguments, Rule>& call) {
   ABSL_ASSIGN_OR_RETURN(const TensorView view, ApplyRule(*call.self, call.rule));
   ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, view.sizes));
-  return kCopy(view, *out);
+  return kCopy(context, view, *out);
 }
 
 // view, reshape. Elements may have to move if the tensor's layout differs from the planned one.
@@ -29,7 +29,7 @@ absl::Status Reshape(KernelContext& context, const ReshapeCall<KernelArguments>&
         absl::StrCat("cannot view ", call.self->ToString(), " as ", FormatSizes(sizes)));
   }
   ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, sizes));
-  return kCopyReshaped(*call.self, *out);
+  return kCopyReshaped(context, *call.self, *out);
 }
 
 template <template <class> class Rule, CopyFn kCopy>
@@ -44,7 +44,7 @@ absl::Status CopyPieces(KernelContext& context, const ViewCall<KernelArguments, 
   return call.rule.ForEach(in, [&](int k, const StridedDims<CheckedInt>& piece) -> absl::Status {
     ABSL_ASSIGN_OR_RETURN(const TensorView view, ViewOf(*call.self, piece));
     ABSL_ASSIGN_OR_RETURN(TensorView * out, context.OutputListElement(0, k, view.sizes));
-    return kCopy(view, *out);
+    return kCopy(context, view, *out);
   });
 }
 

@@ -31,8 +31,8 @@ template <template <class> class Rule, CopyFn kCopy>
 absl::Status ViewScatter(KernelContext& context, const ViewCall<KernelArguments, Rule>& call) {
   ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, call.self->sizes));
   ABSL_ASSIGN_OR_RETURN(const TensorView part, ReplacedPart(*out, call));
-  ABSL_RETURN_IF_ERROR(kCopy(*call.self, *out));
-  return kCopy(*call.src, part);
+  ABSL_RETURN_IF_ERROR(kCopy(context, *call.self, *out));
+  return kCopy(context, *call.src, part);
 }
 
 // belay.select_scatter_, belay.slice_scatter_: the same in place. The result is self.
@@ -44,7 +44,7 @@ absl::Status ViewScatterInPlace(KernelContext& context,
     return absl::InvalidArgumentError("expected self as the result, got another tensor");
   }
   ABSL_ASSIGN_OR_RETURN(const TensorView part, ReplacedPart(*out, call));
-  return kCopy(*call.src, part);
+  return kCopy(context, *call.src, part);
 }
 
 // The arguments are strides and an offset in self's memory: the output must have the same layout.
@@ -97,7 +97,7 @@ absl::Status SetRow(KernelContext& context, const SetRowCall& call) {
   TensorView place = *row;
   place.strides = Strides(absl::MakeConstSpan(out->strides.data() + 1, row->rank()));
   place.data = PartAddress(*out, call.index * out->strides[0]);
-  return kCopy(*row, place);
+  return kCopy(context, *row, place);
 }
 
 }  // namespace belay
