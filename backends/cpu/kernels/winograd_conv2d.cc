@@ -50,7 +50,8 @@ struct Plan {
   int64_t FirstTile(int64_t chunk) const { return args.tiles() * chunk / chunks; }
 };
 
-// Results of a chunk from which a thread that processes it alone reads all filters without much cost.
+// Rows of results per thread from which each thread processes chunks of its own. It then reads all
+// filters.
 constexpr int64_t kRowsOfThread = 48;
 
 // Plans for a result of this shape, whose element count fits into int64.
