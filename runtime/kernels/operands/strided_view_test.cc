@@ -44,6 +44,7 @@ TEST(ViewOfTest, StaysInBounds) {
 }
 
 TEST(CopyReshapedTest, AnyLayouts) {
+  const KernelContext context({}, {}, nullptr, {});
   const std::vector<float> numbers = {1, 2, 3, 4, 5, 6};
   const DimOrder reversed = {1, 0};
   const TestTensor row_major = TestTensor::Of<float>({2, 3}, numbers),
@@ -53,18 +54,18 @@ TEST(CopyReshapedTest, AnyLayouts) {
       const TestTensor to =
           reverse ? TestTensor::Dense<float>({3, 2}, reversed, std::vector<float>(6, 0.0f))
                   : TestTensor::Of<float>({3, 2}, std::vector<float>(6, 0.0f));
-      ASSERT_OK(CopyReshaped(from->view(), to.view()));
+      ASSERT_OK(CopyReshaped(context, from->view(), to.view()));
       EXPECT_THAT(ToVector<float>(to.view()), ElementsAre(1, 2, 3, 4, 5, 6));
     }
   }
   const TestTensor other = TestTensor::Dense<double>({3, 2}, reversed, std::vector<double>(6, 0.0));
-  EXPECT_OK(CopyReshaped(row_major.view(), other.view()));
+  EXPECT_OK(CopyReshaped(context, row_major.view(), other.view()));
   EXPECT_THAT(ToVector<double>(other.view()), ElementsAre(1, 2, 3, 4, 5, 6));
-  EXPECT_THAT(CopyReshaped(transposed.view(), other.view()),
+  EXPECT_THAT(CopyReshaped(context, transposed.view(), other.view()),
               StatusIs(absl::StatusCode::kUnimplemented,
                        HasSubstr("shape, memory order and dtype all differ")));
   const TestTensor fewer = TestTensor::Of<float>({5}, std::vector<float>(5, 0.0f));
-  EXPECT_THAT(CopyReshaped(row_major.view(), fewer.view()),
+  EXPECT_THAT(CopyReshaped(context, row_major.view(), fewer.view()),
               StatusIs(kInvalid, HasSubstr("the numbers of elements differ")));
 }
 
