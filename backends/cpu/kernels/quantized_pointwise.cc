@@ -6,6 +6,7 @@
 #include "runtime/kernels/element_copy/channels_last.h"
 #include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/operands/ranges.h"
+#include "runtime/kernels/packed/byte_table.h"
 #include "runtime/kernels/packed/quantized_add.h"
 
 namespace belay::cpu {
@@ -56,7 +57,7 @@ absl::Status Lookup(KernelContext& context, const TableCall& call) {
   constexpr int64_t kStep = 1024;
   RunRanges(context, in.numel(), kStep, static_cast<double>(in.numel()),
             [&](int, int64_t first, int64_t last) {
-              for (int64_t i = first; i < last; ++i) to[i] = table[from[i]];
+              LookupBytes(table, from + first, to + first, static_cast<size_t>(last - first));
             });
   return absl::OkStatus();
 }

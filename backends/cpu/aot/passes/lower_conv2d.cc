@@ -70,6 +70,8 @@ class Conv2dLowering : NodeLowering {
   // convolution(x, W, b), W and b constant               ->  conv2d(x, packed W, b)
   //   depthwise, bfloat16, cheaper by Winograd          ->  depthwise_, bfloat16_, winograd_conv2d
   //   grouped, transposed or over volumes               ->  convolution(x, packed W, b)
+  //     dequantize(W), since there is no quantized form ->  convolution(x, W', b), which the next run
+  //                                                         of the pass lowers
   // convolution(dequantize(q), dequantize(W), b)         ->  quantized_conv2d(q, packed W, b)
   absl::StatusOr<bool> Lower(NodeId id) {
     const Node& node = graph_.node(id);
@@ -87,7 +89,15 @@ class Conv2dLowering : NodeLowering {
     const bool* transposed = node.argument("transposed").get_if<bool>();
     if (groups != nullptr && transposed != nullptr &&
         IsGeneral(images, weight, *groups, *transposed)) {
-      return LowerGeneral(id, *images, *weight, *groups, *transposed);
+      if (!quantized.has_value()) {
+        return LowerGeneral(id, *images, *weight, *groups, *transposed);
+      }
+      if (!weight->ToTensor().has_value()) return Leave(id, "its quantized weight is a view");
+      ABSL_ASSIGN_OR_RETURN(const ValueId floats,
+                            constants_.Dequantized(*weight, quantized->scales, quantized->axis));
+      editor_.SetArgument(id, static_cast<size_t>(*node.target->ArgumentIndex("weight")),
+                          Argument(floats));
+      return true;
     }
     if (images == nullptr || (images->dtype != DType::kFloat32 && !pairs) || images->rank() != 4) {
       return Leave(id, "only float32 images are supported with packed weights");
@@ -195,8 +205,8 @@ class Conv2dLowering : NodeLowering {
   static bool IsGeneral(const TensorMeta* images, const std::optional<ConstantView>& weight,
                         int64_t groups, bool transposed) {
     if (images == nullptr || images->dtype != DType::kFloat32 || !weight.has_value() ||
-        weight->tensor->dtype() != DType::kFloat32 || weight->rank() != images->rank() ||
-        groups < 1) {
+        weight->rank() != images->rank() || groups < 1 ||
+        (weight->tensor->dtype() != DType::kFloat32 && weight->tensor->dtype() != DType::kInt8)) {
       return false;
     }
     if (images->rank() == 5) return true;

@@ -186,6 +186,22 @@ TEST(LowerConv2d, UsesWinogradIfCheaper) {
   }
 }
 
+// The operator has no quantized form. The next run of the pass packs the values.
+TEST(LowerConv2d, DequantizesWeightsOfTransposedConvolutions) {
+  exir::ExpectRewrite(R"(program edge {
+    constants { state "w": i8[8,5,3,1] }
+    graph(%w: i8[8,5,3,1] parameter "w", %x: f32[1,8,2,1] user_input) {
+      %f: f32[8,5,3,1] = edge.quantized_decomposed.dequantize_per_tensor.default(%w, 0.25, 0, -127, 127, dtype:i8)
+      %y: f32[1,5,4,1] = edge.aten.convolution.default(%x, %f, none, [1,1], [0,0], [1,1], true, [0,0], 1)
+      return (%y user_output) } })",
+                      LowerConv2d().run, R"(program edge {
+    constants { constant "w_f32_0": f32[8,5,3,1] }
+    graph(%w_f32_0: f32[8,5,3,1] tensor_constant "w_f32_0", %x: f32[1,8,2,1] user_input) {
+      %y: f32[1,5,4,1] = edge.aten.convolution.default(%x, %w_f32_0, none, [1,1], [0,0], [1,1], true, [0,0], 1)
+      return (%y user_output) } })",
+                      CpuPassTestOps());
+}
+
 // The accurate variant needs sums of 24 terms; sizes of the weight tell the variants apart.
 TEST(LowerConv2d, UsesAccurateWinogradByDefault) {
   struct {

@@ -1,9 +1,13 @@
 #include "backends/cpu/aot/passes/packed_constants.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <numeric>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -423,6 +427,29 @@ absl::StatusOr<exir::ValueId> PackedConstants::Widened(const ConstantView& view)
     return Add<Half, float>(view, {"f32_"}, {}, count, widen, sizes);
   }
   return Add<BFloat16, float>(view, {"f32_"}, {}, count, widen, sizes);
+}
+
+absl::StatusOr<exir::ValueId> PackedConstants::Dequantized(const ConstantView& elements,
+                                                           absl::Span<const float> scales,
+                                                           std::optional<int> axis) {
+  const Sizes sizes = elements.ToTensor()->sizes();
+  int64_t count = 1, inner = 1;
+  for (int d = 0; d < sizes.size(); ++d) {
+    count *= sizes[d];
+    if (axis.has_value() && d > *axis) inner *= sizes[d];
+  }
+  const auto scale_of = [&](int64_t i) {
+    return scales[axis.has_value() ? static_cast<size_t>(i / inner % sizes[*axis]) : 0];
+  };
+  // The scales distinguish the constant from others of the same elements.
+  std::string way = absl::StrCat("times scales along ", axis.value_or(-1));
+  for (const float scale : scales) absl::StrAppend(&way, " ", std::bit_cast<uint32_t>(scale));
+  return Add<int8_t, float>(
+      elements, {"f32_", std::move(way)}, {}, count,
+      [&](const int8_t* from, float* to) {
+        for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i]) * scale_of(i);
+      },
+      sizes);
 }
 
 absl::StatusOr<exir::ValueId> PackedConstants::Narrowed(const ConstantView& view) {

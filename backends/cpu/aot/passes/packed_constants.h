@@ -3,11 +3,13 @@
 #define BELAY_BACKENDS_CPU_AOT_PASSES_PACKED_CONSTANTS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "absl/container/btree_map.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "backends/cpu/aot/constant_view.h"
 #include "backends/cpu/calls.h"
 #include "backends/cpu/convolution_calls.h"
@@ -54,6 +56,11 @@ class PackedConstants {
 
   // The tensor converted to float32, row-major. Precondition: static, of bfloat16 or float16.
   absl::StatusOr<exir::ValueId> Widened(const ConstantView& view);
+  // int8 elements times their scale, row-major: one of `scales`, or one per index of `axis`.
+  // Precondition: static, of int8.
+  absl::StatusOr<exir::ValueId> Dequantized(const ConstantView& elements,
+                                            absl::Span<const float> scales,
+                                            std::optional<int> axis);
   // The tensor rounded to bfloat16, row-major. Precondition: static, of float32.
   absl::StatusOr<exir::ValueId> Narrowed(const ConstantView& view);
   // All elements in row-major order as a one-dimensional float32 tensor. Returns the constant
