@@ -70,8 +70,8 @@ class Conv2dLowering : NodeLowering {
   // convolution(x, W, b), W and b constant               ->  conv2d(x, packed W, b)
   //   depthwise, bfloat16, cheaper by Winograd          ->  depthwise_, bfloat16_, winograd_conv2d
   //   grouped, transposed or over volumes               ->  convolution(x, packed W, b)
-  //     dequantize(W), since there is no quantized form ->  convolution(x, W', b), which the next run
-  //                                                         of the pass lowers
+  //     with dequantize(W)                              ->  aten.convolution(x, float32 W, b), lowered
+  //                                                         by the next run of the pass
   // convolution(dequantize(q), dequantize(W), b)         ->  quantized_conv2d(q, packed W, b)
   absl::StatusOr<bool> Lower(NodeId id) {
     const Node& node = graph_.node(id);
