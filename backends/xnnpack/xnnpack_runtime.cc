@@ -17,6 +17,7 @@
 #include "backends/xnnpack/nan.h"
 #include "backends/xnnpack/node_sizes.h"
 #include "backends/xnnpack/operators.h"
+#include "runtime/backend/delegate_threads.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/checked_math.h"
@@ -102,7 +103,8 @@ class XnnpackHandle final : public DelegateHandle {
         places_(graph_.values.size()),
         num_arguments_(static_cast<int>(context.arguments.size())),
         num_outputs_(static_cast<int>(context.outputs.size())),
-        threads_(LibraryUsesPool() ? LibraryPool(context.threads) : nullptr),
+        threads_(context),
+        library_pool_(LibraryUsesPool() ? LibraryPool(threads_.pool()) : nullptr),
         events_(context.events) {}
 
   absl::Status Execute(KernelContext& context) override {
@@ -135,6 +137,10 @@ class XnnpackHandle final : public DelegateHandle {
   }
 
   uint64_t ScratchBytes() const override { return scratch_bytes_; }
+  OptionValue GetOption(std::string_view name) const override { return threads_.GetOption(name); }
+  void SetOption(std::string_view name, const OptionValue& value) override {
+    threads_.SetOption(name, value);
+  }
 
  private:
   // Location and sizes of a value in a call.
@@ -459,7 +465,7 @@ class XnnpackHandle final : public DelegateHandle {
                       .inputs = absl::MakeConstSpan(inputs, node.inputs.size()),
                       .output_sizes = &places_[node.output].sizes,
                       .output = places_[node.output].data,
-                      .threads = threads_};
+                      .threads = library_pool_};
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] >= 0) inputs[i] = places_[node.inputs[i]].data;
     }
@@ -493,12 +499,18 @@ class XnnpackHandle final : public DelegateHandle {
   uint64_t scratch_bytes_ = 0;
   std::optional<ReservedMemory> reserved_;  // instead of scratch, if that would be too large
   std::byte* scratch_ = nullptr;            // current address of the `working_` values
-  pthreadpool_t threads_;
+  DelegateThreads threads_;
+  pthreadpool_t library_pool_;  // null: only the calling thread
   EventSink events_;
   bool sizes_are_known_ = true;  // initially the maximum sizes
 };
 
 }  // namespace
+
+BackendOptionTable XnnpackRuntime::options() const {
+  static const BackendOption table[] = {ThreadsOption()};
+  return table;
+}
 
 absl::StatusOr<std::unique_ptr<DelegateHandle>> XnnpackRuntime::Init(
     const DelegateInitContext& context, absl::Span<const std::byte> blob) const {

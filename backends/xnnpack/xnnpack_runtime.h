@@ -20,6 +20,7 @@ class XnnpackRuntime final : public BackendRuntime {
  public:
   std::string_view id() const override { return kBackendId; }
   std::string_view target() const override { return "//backends/xnnpack:runtime"; }
+  BackendOptionTable options() const override;  // threads
   //   kDataLoss, kInvalidArgument, kNotFound, kUnimplemented  as ReadGraph (graph_reader.h), and if
   //                       the library rejects a node or the call's tensors do not match
   //   kResourceExhausted  allocation failed, or context.memory is exhausted: it is charged for all

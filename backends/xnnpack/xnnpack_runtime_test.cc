@@ -465,6 +465,24 @@ TEST(XnnpackRuntimeTest, LibraryUsesTheThreadsOfTheCall) {
   }
 }
 
+TEST(XnnpackRuntimeTest, OptionLimitsTheThreads) {
+  const Network network = Networks()[2];
+  std::vector<float> x = Numbers(static_cast<size_t>(*NumElements(network.input)) + 16);
+  const EValue input = Float(network.input, x.data());
+  ThreadPool pool(2);
+  ASSERT_OK_AND_ASSIGN(const auto all, Init(network.payload, Float(network.input),
+                                            Float(network.output), 1 << 30, &pool));
+  ASSERT_OK_AND_ASSIGN(const std::vector<float> want, Call(*all, input));
+  all->SetOption("threads", int64_t{1});
+  EXPECT_EQ(Call(*all, input).value(), want);
+  ASSERT_OK_AND_ASSIGN(const auto one,
+                       Init(network.payload, Float(network.input), Float(network.output), 1 << 30,
+                            &pool, {{"threads", int64_t{1}}}));
+  const uint64_t before = LibraryCallsOfThisThread().divided;
+  EXPECT_EQ(Call(*one, input).value(), want);
+  EXPECT_EQ(LibraryCallsOfThisThread().divided, before);
+}
+
 TEST(XnnpackRuntimeTest, DelegatesShareAPoolConcurrently) {
   const std::vector<Network> networks = Networks();
   const Network& network = networks[2];

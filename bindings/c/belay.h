@@ -42,7 +42,7 @@ extern "C" {
 
 /* ABI version of this header. A library supports callers compiled against its own version and
  * smaller ones. */
-#define BELAY_ABI_VERSION 2
+#define BELAY_ABI_VERSION 3
 
 /* ABI version of the library. */
 BELAY_API uint32_t belay_abi_version(void);
@@ -253,6 +253,26 @@ BELAY_API void belay_event_log_clear(belay_event_log* log);
 
 typedef struct belay_method belay_method;
 
+typedef enum belay_kind {
+  BELAY_KIND_NONE = 0,
+  BELAY_KIND_TENSOR = 1,
+  BELAY_KIND_INT = 2,
+  BELAY_KIND_DOUBLE = 3,
+  BELAY_KIND_BOOL = 4,
+  BELAY_KIND_OTHER = 5, /* a constant of the program: need not be set, or can't be read here */
+  BELAY_KIND_STRING = 6 /* of outputs: a constant, read by belay_method_get_string */
+} belay_kind;
+
+/* An option of a backend; `belay backends` lists them. A plain value. Since version 3. */
+typedef struct belay_backend_option {
+  const char* backend; /* the id in program files: "cpu", "XnnpackBackend" */
+  const char* name;
+  belay_kind kind;          /* BELAY_KIND_BOOL, BELAY_KIND_INT or BELAY_KIND_STRING */
+  int32_t bool_value;       /* BELAY_KIND_BOOL */
+  int64_t int_value;        /* BELAY_KIND_INT */
+  const char* string_value; /* BELAY_KIND_STRING */
+} belay_backend_option;
+
 typedef struct belay_method_options {
   size_t struct_size; /* sizeof(belay_method_options) */
   /* Threads that work on each instruction, including the caller's; 0 and 1: only the caller's. At
@@ -262,6 +282,10 @@ typedef struct belay_method_options {
   belay_event_log* log;
   /* Holds the method's state, and must outlive it; NULL: the method has its own. Since version 2. */
   belay_state* state;
+  /* Options of backends, each at most once. Those of backends that the method does not use are
+   * checked and have no effect. Copied. Since version 3. */
+  const belay_backend_option* backend_options;
+  size_t num_backend_options;
 } belay_method_options;
 
 /* Resolves kernels and backends, allocates all memory and initializes the state. Executing
@@ -275,18 +299,22 @@ BELAY_API belay_status belay_method_load(const belay_program* program, const cha
 /* NULL: no-op. */
 BELAY_API void belay_method_free(belay_method* method);
 
+/* Changes an option of a backend for the next execution. Since version 3.
+ *   INVALID_ARGUMENT     the method has no delegate of the backend; an unknown option (the known ones
+ *                        are listed); a value of another type, or out of range
+ *   FAILED_PRECONDITION  the option can only be set in belay_method_options */
+BELAY_API belay_status belay_method_set_backend_option(belay_method* method,
+                                                       const belay_backend_option* option,
+                                                       belay_error** error);
+/* Returns the current value of the option with this `backend` and `name`: sets `kind` and the value.
+ * Strings are valid until the option is set, and as long as the method. Since version 3.
+ *   INVALID_ARGUMENT  as belay_method_set_backend_option */
+BELAY_API belay_status belay_method_get_backend_option(belay_method* method,
+                                                       belay_backend_option* option,
+                                                       belay_error** error);
+
 BELAY_API size_t belay_method_num_inputs(const belay_method* method);
 BELAY_API size_t belay_method_num_outputs(const belay_method* method);
-
-typedef enum belay_kind {
-  BELAY_KIND_NONE = 0,
-  BELAY_KIND_TENSOR = 1,
-  BELAY_KIND_INT = 2,
-  BELAY_KIND_DOUBLE = 3,
-  BELAY_KIND_BOOL = 4,
-  BELAY_KIND_OTHER = 5, /* a constant of the program: need not be set, or can't be read here */
-  BELAY_KIND_STRING = 6 /* of outputs: a constant, read by belay_method_get_string */
-} belay_kind;
 
 typedef struct belay_input_info {
   const char* name; /* valid as long as the program */

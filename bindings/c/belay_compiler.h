@@ -155,6 +155,9 @@ typedef struct belay_profile_options {
   const char* method; /* NULL: "forward" */
   int32_t runs;       /* calls, after one to warm up; 0: 30; at most 100,000 */
   int32_t num_threads;
+  /* As in belay_method_options. Since version 3. */
+  const belay_backend_option* backend_options;
+  size_t num_backend_options;
 } belay_profile_options;
 
 /* Measures calls of a method with these inputs, in a method of its own with its own state. `*json`

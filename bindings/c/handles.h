@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "bindings/c/belay.h"
+#include "runtime/backend/backend_options.h"
 #include "runtime/core/evalue.h"
 #include "runtime/core/tensor_view.h"
 #include "runtime/core/thread_pool.h"
@@ -58,6 +60,8 @@ struct belay_method {
   std::unique_ptr<belay::ThreadPool> threads;
   std::optional<belay::Method> method;
   std::vector<std::string> output_names;
+  // Strings of belay_method_get_backend_option by backend and option.
+  std::map<std::pair<std::string, std::string>, std::string> option_strings;
   std::vector<bool> moved;   // outputs that are in memory of the last belay_method_call
   bool has_outputs = false;  // after a successful execution
 };
@@ -80,6 +84,11 @@ absl::Status UnknownFields(size_t given, size_t known);
 // Copies a list of strings. kInvalidArgument: the list, or element `<what>[<i>]`, is NULL.
 absl::StatusOr<std::vector<std::string>> Strings(const char* const* list, size_t count,
                                                  std::string_view what);
+
+// Copies a list of options.
+//   kInvalidArgument  the list, an id, a name or a string is NULL; an option is given twice; another
+//                     kind of value
+absl::StatusOr<BackendOptions> BackendOptionsOf(const belay_backend_option* list, size_t count);
 
 // Copies the fields that the caller's version of the structure has; the others keep their defaults.
 template <class Options>

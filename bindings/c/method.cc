@@ -11,6 +11,7 @@
 #include "backends/runtime_backends.h"
 #include "bindings/c/execution.h"
 #include "bindings/c/handles.h"
+#include "runtime/backend/backend_settings.h"
 #include "runtime/core/sizes.h"
 #include "runtime/core/status_macros.h"
 
@@ -152,6 +153,11 @@ absl::StatusOr<std::unique_ptr<belay_method>> LoadMethod(const belay_program* pr
   options.threads = created->threads.get();
   if (known.log != nullptr) options.events = {.log = known.log->log.get()};
   if (known.state != nullptr) options.state = &*known.state->state;
+  ABSL_ASSIGN_OR_RETURN(const BackendOptions backend_options,
+                        BackendOptionsOf(known.backend_options, known.num_backend_options));
+  ABSL_ASSIGN_OR_RETURN(const BackendSettings settings,
+                        BackendSettings::Create(RuntimeBackends(), backend_options));
+  options.backend_options = &settings;
   ABSL_ASSIGN_OR_RETURN(created->method, Method::Load(*program->program, name, program->kernels,
                                                       RuntimeBackends(), options));
   const MethodPlan& plan = created->method->plan();

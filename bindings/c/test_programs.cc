@@ -60,7 +60,8 @@ std::string File() {
 // out = x; logs steps with and without a name.
 class StepsHandle final : public DelegateHandle {
  public:
-  explicit StepsHandle(EventSink events) : events_(events), copy_(events.Name("copy")) {}
+  StepsHandle(EventSink events, const OptionValues& options)
+      : events_(events), copy_(events.Name("copy")), options_(options) {}
   absl::Status Execute(KernelContext& context) override {
     const int64_t begin = events_.Begin();
     ABSL_ASSIGN_OR_RETURN(const TensorView* x, context.Tensor(0));
@@ -70,18 +71,43 @@ class StepsHandle final : public DelegateHandle {
     events_.Step({.id = 7}, events_.Begin());
     return absl::OkStatus();
   }
+  OptionValue GetOption(std::string_view name) const override {
+    return options_.find(name)->second;
+  }
+  void SetOption(std::string_view name, const OptionValue& value) override {
+    options_.find(name)->second = value;
+  }
 
  private:
   EventSink events_;
   StepId copy_;
+  OptionValues options_;
 };
 
 class StepsBackend final : public BackendRuntime {
  public:
   std::string_view id() const override { return "steps"; }
+  BackendOptionTable options() const override {
+    static const BackendOption table[] = {
+        {.name = "level",
+         .about = "a number",
+         .default_value = int64_t{1},
+         .min = 0,
+         .max = 3,
+         .changeable = true},
+        {.name = "checks", .about = "a flag", .default_value = false, .changeable = true},
+        {.name = "device",
+         .about = "a name",
+         .default_value = std::string("any"),
+         .changeable = true},
+        {.name = "mode", .about = "a fixed name", .default_value = std::string("plain")}};
+    return table;
+  }
   absl::StatusOr<std::unique_ptr<DelegateHandle>> Init(const DelegateInitContext& context,
                                                        absl::Span<const std::byte>) const override {
-    return std::make_unique<StepsHandle>(context.events);
+    ABSL_ASSIGN_OR_RETURN(const OptionValues defaults, ResolveOptions(id(), options(), {}));
+    return std::make_unique<StepsHandle>(context.events,
+                                         context.options == nullptr ? defaults : *context.options);
   }
 };
 

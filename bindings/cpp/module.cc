@@ -8,6 +8,7 @@
 #include "backends/runtime_backends.h"
 #include "executorch/reader/open_any_program.h"
 #include "executorch/reader/program_kernels.h"
+#include "runtime/backend/backend_settings.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/thread_pool.h"
 #include "runtime/executor/method.h"
@@ -65,6 +66,9 @@ absl::Status Module::load_method(const std::string& name) {
   MethodOptions options;
   options.threads = loaded_->threads.get();
   if (loaded_->state.has_value()) options.state = &*loaded_->state;
+  ABSL_ASSIGN_OR_RETURN(const BackendSettings settings,
+                        BackendSettings::Create(RuntimeBackends(), options_.backend_options));
+  options.backend_options = &settings;
   ABSL_ASSIGN_OR_RETURN(Method method, Method::Load(loaded_->program, name, loaded_->kernels,
                                                     RuntimeBackends(), options));
   loaded_->methods.emplace(name, std::move(method));
@@ -99,6 +103,19 @@ absl::StatusOr<std::vector<EValue>> Module::execute(const std::string& name,
 absl::StatusOr<std::vector<EValue>> Module::forward(absl::Span<const EValue> inputs,
                                                     const ExecuteOptions& options) {
   return execute("forward", inputs, options);
+}
+
+absl::StatusOr<OptionValue> Module::get_backend_option(const std::string& method,
+                                                       const std::string& backend,
+                                                       const std::string& name) {
+  ABSL_RETURN_IF_ERROR(load_method(method));
+  return loaded_->methods.find(method)->second.GetBackendOption(backend, name);
+}
+
+absl::Status Module::set_backend_option(const std::string& method, const std::string& backend,
+                                        const std::string& name, const OptionValue& value) {
+  ABSL_RETURN_IF_ERROR(load_method(method));
+  return loaded_->methods.find(method)->second.SetBackendOption(backend, name, value);
 }
 
 void Module::reset_state() {

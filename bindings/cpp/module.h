@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "runtime/backend/backend_options.h"
 #include "runtime/core/evalue.h"
 #include "runtime/executor/execute_options.h"
 #include "runtime/program/program.h"
@@ -29,6 +30,8 @@ struct ModuleOptions {
   int threads = 1;                           // of each call, 1 to 256; does not change results
   Program::Options program = {};             // access to the file, limits
   std::vector<std::string> data_files = {};  // external tensors (.ptd) of ExecuTorch programs
+  // Of all methods. Those of backends that a method does not use have no effect.
+  BackendOptions backend_options = {};
 };
 
 // A program file of Belay or of ExecuTorch (.pte). Functions are named as those of ExecuTorch's
@@ -47,7 +50,7 @@ class Module {
   //   kInvalidArgument  invalid number of threads; the file violates a rule
   //   other errors of pte::OpenAnyProgram
   absl::Status load();
-  // Loads a method, unless it is loaded. Errors of load and of Method::Load.
+  // Loads a method, unless it is loaded. Errors of load, BackendSettings::Create and Method::Load.
   absl::Status load_method(const std::string& name);
   // Names of the methods. Errors of load.
   absl::StatusOr<std::vector<std::string>> method_names();
@@ -63,6 +66,14 @@ class Module {
   // execute("forward", …).
   absl::StatusOr<std::vector<EValue>> forward(absl::Span<const EValue> inputs = {},
                                               const ExecuteOptions& options = {});
+
+  // Options of the backends of a method. Loads it. Errors of load_method, and of
+  // Method::GetBackendOption and SetBackendOption.
+  absl::StatusOr<OptionValue> get_backend_option(const std::string& method,
+                                                 const std::string& backend,
+                                                 const std::string& name);
+  absl::Status set_backend_option(const std::string& method, const std::string& backend,
+                                  const std::string& name, const OptionValue& value);
 
   // Resets the state of all loaded methods to its initial content.
   void reset_state();

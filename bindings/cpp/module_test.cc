@@ -74,6 +74,20 @@ TEST_F(ModuleTest, KeepsStateBetweenCalls) {
   EXPECT_THAT(Elements(once[0]), ElementsAre(11, 22));
 }
 
+TEST_F(ModuleTest, PassesOptionsToBackends) {
+  Module module(Path("m.belay"), {.backend_options = {{"steps", {{"level", int64_t{2}}}}}});
+  EXPECT_EQ(module.get_backend_option("steps", "steps", "level").value(), OptionValue(int64_t{2}));
+  ASSERT_OK(module.set_backend_option("steps", "steps", "level", int64_t{3}));
+  EXPECT_EQ(module.get_backend_option("steps", "steps", "level").value(), OptionValue(int64_t{3}));
+  EXPECT_THAT(module.set_backend_option("steps", "steps", "level", int64_t{4}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("0 to 3")));
+  EXPECT_THAT(module.get_backend_option("none", "steps", "level"),
+              StatusIs(absl::StatusCode::kNotFound));
+  Module unknown(Path("m.belay"), {.backend_options = {{"npu", {}}}});
+  EXPECT_THAT(unknown.load_method("add"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'npu'")));
+}
+
 TEST_F(ModuleTest, ReportsErrors) {
   Module missing(Path("none"));
   EXPECT_THAT(missing.load(), StatusIs(absl::StatusCode::kNotFound));

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "runtime/backend/backend_options.h"
 #include "runtime/core/budget.h"
 #include "runtime/core/evalue.h"
 #include "runtime/core/memory_budget.h"
@@ -46,6 +47,8 @@ struct DelegateInitContext {
   // Log for the handle's steps, by the identifiers of its debug handle map (docs/profiling.md §2).
   // Outlives the handle.
   EventSink events = {};
+  // Values of all options in the backend's table; null: the defaults. Only valid during Init.
+  const OptionValues* options = nullptr;
 };
 
 // A loaded delegate, which serves every call of its lowered module in the method. Used by one
@@ -70,6 +73,10 @@ class DelegateHandle {
   // Resets the state that the delegate keeps between calls to its initial content. Allocates
   // nothing.
   virtual void ResetState() {}
+  // Current value of an option in the backend's table.
+  virtual OptionValue GetOption(std::string_view name) const { return {}; }
+  // Changes a changeable option in the backend's table. The value is valid. Called between calls.
+  virtual void SetOption(std::string_view name, const OptionValue& value) {}
   // For reports: the method that the delegate runs, if its blob is a program file
   // (program_delegate.h). Valid as long as the handle.
   virtual const Method* method() const { return nullptr; }
@@ -83,6 +90,8 @@ class BackendRuntime {
   virtual std::string_view id() const = 0;
   // The Bazel target that provides the backend, for messages: "//backends/demo:runtime".
   virtual std::string_view target() const { return ""; }
+  // The options that callers may set when they load a method. Valid as long as the backend.
+  virtual BackendOptionTable options() const { return {}; }
   // Validates all of `blob` (untrusted bytes, alive as long as the program) and prepares the call.
   //   kInvalidArgument, kDataLoss  the blob is malformed or inconsistent with the call
   //   kUnimplemented               the blob has a newer version, or needs a feature missing in this

@@ -59,12 +59,12 @@ struct ThreadPool::Impl {
     for (std::thread& worker : workers) worker.join();
   }
 
-  void Run(int parts_of_call, absl::FunctionRef<void(int)> call) {
+  void Run(int parts_of_call, int threads, absl::FunctionRef<void(int)> call) {
     // All slots of the previous call are done: no thread reads these fields.
     parts = parts_of_call;
     body = &call;
     budget = Budget::Current();
-    used = std::min(slots.size(), static_cast<size_t>(parts));
+    used = std::min(slots.size(), static_cast<size_t>(std::min(parts, threads)));
     done.store(0, std::memory_order_relaxed);
     const uint64_t call_epoch = epoch.load(std::memory_order_relaxed) + 2;
     for (size_t s = 0; s < used; ++s) slots[s].epoch.store(call_epoch, std::memory_order_release);
@@ -130,12 +130,23 @@ struct ThreadPool::Impl {
   std::vector<std::thread> workers;  // last, since workers use all members above
 };
 
-ThreadPool::ThreadPool(int threads) : size_(threads) {
+ThreadPool::ThreadPool(int threads) : size_(threads), limit_(threads) {
   ABSL_CHECK(threads >= 1 && threads <= 256);
-  if (threads > 1) impl_ = std::make_unique<Impl>(static_cast<size_t>(threads));
+  if (threads > 1) owned_ = std::make_unique<Impl>(static_cast<size_t>(threads));
+  impl_ = owned_.get();
+}
+
+ThreadPool::ThreadPool(ThreadPool& pool, int threads)
+    : size_(std::min(pool.size_, threads)), limit_(size_), impl_(size_ > 1 ? pool.impl_ : nullptr) {
+  ABSL_CHECK(threads >= 1);
 }
 
 ThreadPool::~ThreadPool() = default;
+
+void ThreadPool::Limit(int threads) {
+  ABSL_CHECK(threads >= 1);
+  limit_ = std::min(size_, threads);
+}
 
 bool ThreadPool::TryAcquire() {
   std::thread::id none;
@@ -148,13 +159,13 @@ void ThreadPool::Run(int parts, absl::FunctionRef<void(int)> body) {
   const auto serial = [&] {
     for (int part = 0; part < parts; ++part) body(part);
   };
-  if (parts <= 1 || impl_ == nullptr) return serial();
+  if (parts <= 1 || limit_ == 1) return serial();
   const bool mine = impl_->owner.load() == std::this_thread::get_id();
   // A nested call of the thread that holds the lease.
   if (mine && impl_->running.load()) return serial();
   if (!mine && !TryAcquire()) return serial();
   impl_->running.store(true);
-  impl_->Run(parts, body);
+  impl_->Run(parts, limit_, body);
   impl_->running.store(false);
   if (!mine) Release();
 }

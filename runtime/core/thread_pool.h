@@ -15,11 +15,18 @@ class ThreadPool {
  public:
   // `threads` includes the calling thread: 1 creates none. Precondition: 1 <= threads <= 256.
   explicit ThreadPool(int threads);
+  // A view whose calls use at most `threads` threads of `pool` at a time. Creates no threads.
+  // size() is the smaller of both. `pool` must outlive it. Precondition: threads >= 1.
+  ThreadPool(ThreadPool& pool, int threads);
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
   ~ThreadPool();
 
   int size() const { return size_; }
+
+  // Makes later calls use at most `threads` threads at a time; size() does not change. Only between
+  // calls, by one thread. Precondition: threads >= 1.
+  void Limit(int threads);
 
   // Calls body(part) for each part in [0, parts) on at most size() threads at a time, and returns
   // after all calls have returned. Work stealing: other threads run the parts of descheduled
@@ -46,7 +53,9 @@ class ThreadPool {
   bool TryAcquire();
   void Release();
   int size_;
-  std::unique_ptr<Impl> impl_;
+  int limit_;  // threads of a call
+  std::unique_ptr<Impl> owned_;
+  Impl* impl_ = nullptr;  // of this pool, or of the viewed one; null for one thread
 };
 
 }  // namespace belay

@@ -115,6 +115,48 @@ TEST(ThreadPoolTest, CallerOfABusyPoolRunsSerially) {
   EXPECT_EQ(count.load(), 4 * 200 * 3);
 }
 
+// Returns the largest number of threads that work on a call at a time; each part waits a while for
+// `expected` of them.
+int Concurrency(ThreadPool& pool, int parts, int expected) {
+  std::atomic<int> working = 0, most = 0;
+  pool.Run(parts, [&](int) {
+    const int now = ++working;
+    for (int seen = most.load(); seen < now && !most.compare_exchange_weak(seen, now);) {
+    }
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (most.load() < expected && std::chrono::steady_clock::now() < end) {
+      std::this_thread::yield();
+    }
+    --working;
+  });
+  return most.load();
+}
+
+TEST(ThreadPoolTest, ViewsUseSomeOfTheThreads) {
+  ThreadPool pool(3);
+  for (const int threads : {1, 2, 3, 9}) {
+    ThreadPool view(pool, threads);
+    const int expected = threads < 3 ? threads : 3;
+    EXPECT_EQ(view.size(), expected);
+    EXPECT_EQ(CountsOf(view, 7), std::vector<int>(7, 1));
+    EXPECT_EQ(Concurrency(view, 12, expected), expected);
+    const ThreadPool::Lease lease(&pool);
+    EXPECT_EQ(Concurrency(view, 12, expected), expected);
+  }
+  EXPECT_EQ(Concurrency(pool, 12, 3), 3);
+}
+
+TEST(ThreadPoolTest, LimitsApplyToLaterCalls) {
+  ThreadPool pool(3);
+  ThreadPool view(pool, 2);
+  view.Limit(1);
+  EXPECT_EQ(view.size(), 2);
+  EXPECT_EQ(Concurrency(view, 12, 1), 1);
+  view.Limit(8);
+  EXPECT_EQ(Concurrency(view, 12, 2), 2);
+  EXPECT_EQ(Concurrency(pool, 12, 3), 3);
+}
+
 TEST(ThreadPoolTest, LeasesNestAndAcceptNull) {
   const ThreadPool::Lease none(nullptr);
   ThreadPool pool(2);

@@ -72,7 +72,7 @@ absl::StatusOr<Method> Method::Load(const Program& program, std::string_view nam
     ABSL_RETURN_IF_ERROR(slots->AllocateMemory(state));
     if (state == nullptr) slots->ResetState();
   }
-  ABSL_RETURN_IF_ERROR(code.Prepare(memory));
+  ABSL_RETURN_IF_ERROR(code.Prepare(memory, options.backend_options));
   slots->EmptyDynamicTensors();
   const bool movable = slots->has_movable_outputs();
   return Method(std::make_unique<Impl>(Impl{std::move(arena), &program, plan, std::move(slots),
@@ -134,6 +134,16 @@ absl::StatusOr<TensorView> Method::GetState(std::string_view name) const {
 void Method::ResetState() {
   impl_->slots->ResetState();
   impl_->code.ResetState();
+}
+
+absl::StatusOr<OptionValue> Method::GetBackendOption(std::string_view backend,
+                                                     std::string_view name) const {
+  return impl_->code.GetOption(backend, name);
+}
+
+absl::Status Method::SetBackendOption(std::string_view backend, std::string_view name,
+                                      const OptionValue& value) {
+  return impl_->code.SetOption(backend, name, value);
 }
 
 std::vector<InstructionInfo> Method::instructions() const { return impl_->code.Describe(); }

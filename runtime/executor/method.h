@@ -11,6 +11,7 @@
 #include "absl/base/attributes.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "runtime/backend/backend_options.h"
 #include "runtime/backend/backend_registry.h"
 #include "runtime/core/budget.h"
 #include "runtime/core/evalue.h"
@@ -39,6 +40,9 @@ struct MethodOptions {
   // Log for loading and executing, including delegates; must outlive the method. `owner` is the
   // delegate that contains the method (DelegateInitContext::events), or none.
   EventSink events = {};
+  // Options of backends (runtime/backend/backend_settings.h); null: their defaults. Only used by
+  // Load. Those of backends that the method does not use have no effect.
+  const OptionLookup* backend_options = nullptr;
 };
 
 // Not thread-safe: use one Method per thread; many may share a Program. Move-only.
@@ -117,6 +121,16 @@ class Method {
   absl::StatusOr<TensorView> GetState(std::string_view name) const;
   // Resets all state, shared or not, and the state of delegates, to the initial content.
   void ResetState();
+
+  // Options of the backends of the method's delegates: their current values. Set changes them for
+  // the next Execute().
+  //   kInvalidArgument     the method has no delegate of this backend, or the backend has no such
+  //                        option; a value of another type, or out of range
+  //   kFailedPrecondition  the option can only be set in MethodOptions
+  absl::StatusOr<OptionValue> GetBackendOption(std::string_view backend,
+                                               std::string_view name) const;
+  absl::Status SetBackendOption(std::string_view backend, std::string_view name,
+                                const OptionValue& value);
 
   // One per instruction; valid as long as the program and the kernels.
   std::vector<InstructionInfo> instructions() const;

@@ -286,7 +286,7 @@ absl::Status MethodCode::CheckOverlays(const Record& record) const {
   return absl::OkStatus();
 }
 
-absl::Status MethodCode::Prepare(MemoryBudget* memory) {
+absl::Status MethodCode::Prepare(MemoryBudget* memory, const OptionLookup* options) {
   memory_ = memory;
   if (memory != nullptr) {
     ABSL_RETURN_IF_ERROR(memory->Take(scratch_needed_, "working memory of kernels"));
@@ -299,7 +299,7 @@ absl::Status MethodCode::Prepare(MemoryBudget* memory) {
   for (size_t i = 0; i < records_.size(); ++i) {
     if (records_[i].kind != Record::Kind::kDelegate) continue;
     const auto& call = std::get<DelegateCallPlan>(plan_->instructions[i]);
-    ABSL_RETURN_IF_ERROR(MakeDelegate(call, delegates, records_[i]));
+    ABSL_RETURN_IF_ERROR(MakeDelegate(call, options, delegates, records_[i]));
   }
   uint64_t of_delegates = 0;
   for (const std::unique_ptr<DelegateHandle>& handle : handles_) {
@@ -356,8 +356,8 @@ void MethodCode::FixMovedCalls() {
   for (const uint32_t i : movable_calls_) FixCall(records_[i]);
 }
 
-absl::Status MethodCode::MakeDelegate(const DelegateCallPlan& call, MemoryBudget& memory,
-                                      Record& record) {
+absl::Status MethodCode::MakeDelegate(const DelegateCallPlan& call, const OptionLookup* options,
+                                      MemoryBudget& memory, Record& record) {
   const DelegatePlan& delegate = plan_->delegates[call.delegate];
   if (handles_[call.delegate] != nullptr) {
     record.handle = handles_[call.delegate].get();
@@ -381,7 +381,8 @@ absl::Status MethodCode::MakeDelegate(const DelegateCallPlan& call, MemoryBudget
       .outputs = absl::MakeConstSpan(operands + call.operands.arguments, call.operands.outputs),
       .memory = &memory,
       .threads = threads_,
-      .events = events};
+      .events = events,
+      .options = options == nullptr ? nullptr : options->Find(delegate.backend_id)};
   absl::StatusOr<std::unique_ptr<DelegateHandle>> handle =
       record.backend->Init(context, delegate.blob);
   if (handle.ok() && *handle == nullptr) {

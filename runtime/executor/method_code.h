@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "runtime/backend/backend_options.h"
 #include "runtime/backend/backend_registry.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/budget.h"
@@ -43,11 +44,11 @@ class MethodCode {
   MethodCode& operator=(MethodCode&&) noexcept;
   ~MethodCode();
 
-  // Allocates working memory and creates the delegates. Call once, after the slots have their
-  // memory.
+  // Allocates working memory and creates the delegates, with these options or, for null, the
+  // defaults. Call once, after the slots have their memory.
   //   kResourceExhausted  Limits::delegate_bytes, or `memory`, which is charged unless null, and
   //                       must outlive the object
-  absl::Status Prepare(MemoryBudget* memory);
+  absl::Status Prepare(MemoryBudget* memory, const OptionLookup* options);
 
   // Fixes the calls on inputs and movable outputs at their current addresses (Kernel::fix_call).
   // Call before the first run, and whenever the addresses changed. Allocates nothing.
@@ -59,6 +60,9 @@ class MethodCode {
 
   // Resets the state of the delegates.
   void ResetState();
+  // See Method.
+  absl::StatusOr<OptionValue> GetOption(std::string_view backend, std::string_view name) const;
+  absl::Status SetOption(std::string_view backend, std::string_view name, const OptionValue& value);
 
   std::vector<InstructionInfo> Describe() const;
   // Size of working memory and of the kernels' calls.
@@ -132,7 +136,10 @@ class MethodCode {
   KernelContext ContextOf(const Record& record, size_t arguments, size_t outputs);
   absl::Status ResolveKernel(const KernelCallPlan& call, size_t instruction, Missing& missing,
                              Record& record);
-  absl::Status MakeDelegate(const DelegateCallPlan& call, MemoryBudget& memory, Record& record);
+  absl::Status MakeDelegate(const DelegateCallPlan& call, const OptionLookup* options,
+                            MemoryBudget& memory, Record& record);
+  // A delegate call of the backend, which has the option. kInvalidArgument: Method::GetBackendOption.
+  absl::StatusOr<const Record*> FindOption(std::string_view backend, std::string_view name) const;
   template <class Observer>
   absl::Status RunRecords(Budget& budget, Observer observer);
   // Called after every kernel and delegate, even if it failed: restores slots whose value has

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/backend/delegate_threads.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/method.h"
 #include "runtime/program/program.h"
@@ -18,12 +19,12 @@ class ProgramDelegate final : public DelegateHandle {
                                                                 const KernelRegistry& kernels,
                                                                 const BackendRegistry& backends) {
     // The method refers to the program, which must not move afterwards.
-    auto handle = std::make_unique<ProgramDelegate>(std::move(program));
-    ABSL_ASSIGN_OR_RETURN(
-        Method method,
-        Method::Load(
-            handle->program_, "forward", kernels, backends,
-            {.memory = context.memory, .threads = context.threads, .events = context.events}));
+    auto handle = std::make_unique<ProgramDelegate>(std::move(program), context);
+    ABSL_ASSIGN_OR_RETURN(Method method,
+                          Method::Load(handle->program_, "forward", kernels, backends,
+                                       {.memory = context.memory,
+                                        .threads = handle->threads_.pool(),
+                                        .events = context.events}));
     if (method.num_inputs() != context.arguments.size() ||
         method.num_outputs() != context.outputs.size()) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -39,7 +40,8 @@ class ProgramDelegate final : public DelegateHandle {
     handle->method_.emplace(std::move(method));
     return std::unique_ptr<DelegateHandle>(std::move(handle));
   }
-  explicit ProgramDelegate(Program program) : program_(std::move(program)) {}
+  ProgramDelegate(Program program, const DelegateInitContext& context)
+      : program_(std::move(program)), threads_(context) {}
 
   absl::Status Execute(KernelContext& context) override {
     Budget budget;
@@ -65,6 +67,10 @@ class ProgramDelegate final : public DelegateHandle {
   }
 
   void ResetState() override { method_->ResetState(); }
+  OptionValue GetOption(std::string_view name) const override { return threads_.GetOption(name); }
+  void SetOption(std::string_view name, const OptionValue& value) override {
+    threads_.SetOption(name, value);
+  }
   const Method* method() const override { return &*method_; }
 
  private:
@@ -88,6 +94,7 @@ class ProgramDelegate final : public DelegateHandle {
   }
 
   Program program_;
+  DelegateThreads threads_;
   std::optional<Method> method_;
 };
 

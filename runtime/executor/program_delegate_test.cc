@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/backend/backend_settings.h"
 #include "runtime/core/testing.h"
 #include "runtime/executor/testing/method_fixture.h"
 #include "runtime/executor/testing/program_backend.h"
@@ -79,6 +80,26 @@ TEST_F(ProgramDelegateTest, PassesScalars) {
   ASSERT_OK(method.SetInput(0, int64_t{38}));
   ASSERT_OK(method.Execute());
   EXPECT_EQ(*method.GetOutput(0).get_if<int64_t>(), 42);
+}
+
+TEST_F(ProgramDelegateTest, OptionLimitsTheThreads) {
+  const uint32_t threads = inner_.Slot(schema::ScalarSlot::INT);
+  inner_.Call("test.num_threads.default", {}, {threads});
+  inner_.Output(threads);
+  const uint32_t result = forward_.Slot(schema::ScalarSlot::INT);
+  ASSERT_OK(LoadCall({}, {result}).status());
+  ThreadPool pool(3);
+  for (const int64_t most : {1, 2, 256}) {
+    ASSERT_OK_AND_ASSIGN(const BackendSettings settings,
+                         BackendSettings::Create(backends_, {{"program", {{"threads", most}}}}));
+    ASSERT_OK_AND_ASSIGN(Method method,
+                         Method::Load(*opened_.back(), "forward", kernels_, backends_,
+                                      {.threads = &pool, .backend_options = &settings}));
+    ASSERT_OK(method.Execute());
+    EXPECT_EQ(*method.GetOutput(0).get_if<int64_t>(), most < 3 ? most : 3);
+    ASSERT_OK(method.SetBackendOption("program", "threads", int64_t{1}));
+    ASSERT_OK(method.Execute());
+  }
 }
 
 TEST_F(ProgramDelegateTest, RejectsResultsOfOtherKinds) {

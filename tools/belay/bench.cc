@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "nlohmann/json.hpp"
 #include "runtime/core/status_macros.h"
+#include "tools/belay/backend_options.h"
 #include "tools/belay/bench_llm.h"
 #include "tools/belay/call_inputs.h"
 #include "tools/belay/command.h"
@@ -30,16 +31,12 @@ constexpr bool kOptimized = true;
 constexpr bool kOptimized = false;
 #endif
 
-absl::StatusOr<nlohmann::json> Measure(const BenchOptions& options) {
-  ABSL_ASSIGN_OR_RETURN(
-      const auto session,
-      OpenSession(options.program, options.method, options.engine, options.threads, {},
-                  OpenOptionsFor({}, options.data, options.payloads)));
-  Method& method = *session->method;
+absl::StatusOr<nlohmann::json> Measure(const BenchOptions& options, const Session& session) {
+  Method& method = *session.method;
   ABSL_ASSIGN_OR_RETURN(const CallInputs inputs,
                         options.inputs.empty()
                             ? RandomInputs(method.plan(), options.seed,
-                                           DynamicSizeFor(*session->program, options.dynamic_size))
+                                           DynamicSizeFor(*session.program, options.dynamic_size))
                             : InputsFromFiles(method.plan(), options.inputs));
   for (size_t i = 0; i < inputs.values.size(); ++i) {
     ABSL_RETURN_IF_ERROR(method.SetInput(i, inputs.values[i]));
@@ -72,12 +69,17 @@ absl::StatusOr<nlohmann::json> Measure(const BenchOptions& options) {
                         {"runs", ms.size()},
                         {"inputs", std::move(in)},
                         {"outputs", std::move(out)},
-                        {"load_ms", 1e3 * session->load_seconds},
+                        {"load_ms", 1e3 * session.load_seconds},
                         {"first_inference_ms", first},
                         {"peak_rss_mb", usage.ru_maxrss / 1024.0},
                         {"cpu", CpuName()},
                         {"threads", options.threads},
                         {"build_mode", kOptimized ? "optimized" : "with assertions"}};
+}
+
+Option WithoutLlm(Option option) {
+  option.rules.excludes = {"--llm"};
+  return option;
 }
 
 }  // namespace
@@ -90,7 +92,16 @@ int Bench(const BenchOptions& options) {
     const absl::Status status = BenchLlm(options);
     return status.ok() ? kDone : Report(status);
   }
-  const absl::StatusOr<nlohmann::json> result = Measure(options);
+  const absl::StatusOr<BackendSettings> backend_options =
+      ParseBackendOptions(options.backend_options);
+  if (!backend_options.ok()) return ReportBadUsage(backend_options.status());
+  const auto session =
+      OpenSession(options.program, options.method, options.engine, options.threads, {},
+                  OpenOptionsFor({}, options.data, options.payloads), &*backend_options);
+  if (!session.ok()) return Report(session.status());
+  const absl::Status used = CheckUsed(*backend_options, *(*session)->program);
+  if (!used.ok()) return ReportBadUsage(used);
+  const absl::StatusOr<nlohmann::json> result = Measure(options, **session);
   if (!result.ok()) return Report(result.status());
   if (options.json) {
     std::cout << JsonText(*result);
@@ -144,6 +155,7 @@ Command BenchCommand() {
                    "with --llm: runs per test",
                    {.least = 1, .most = 1000}},
                   ThreadsOption(&bench->threads),
+                  WithoutLlm(BackendOptionOption(&bench->backend_options)),
                   DataOption(&bench->data),
                   PayloadsOption(&bench->payloads),
                   EngineOption(&bench->engine),

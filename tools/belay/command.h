@@ -72,7 +72,8 @@ struct RunOptions {
   std::string payloads = "cpu";   // OpenOptionsFor
   std::vector<std::string> inputs;
   std::vector<std::string> sequence;
-  std::optional<uint64_t> seed;  // of random inputs
+  std::vector<std::string> backend_options;  // ParseBackendOptions
+  std::optional<uint64_t> seed;              // of random inputs
   int repeat = 1;
   int threads = 1;
   bool copy = false;  // the program's files instead of mapping them
@@ -132,6 +133,7 @@ struct BenchOptions {
   int64_t dynamic_size = 4;
   double seconds = 1;
   int threads = 1;
+  std::vector<std::string> backend_options;  // ParseBackendOptions
   bool json = false;
   // Of BenchLlm. Numbers of tokens are lists: "128,512".
   bool llm = false;

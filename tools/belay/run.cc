@@ -16,6 +16,7 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/shared_state.h"
 #include "runtime/io/npy_values.h"
+#include "tools/belay/backend_options.h"
 #include "tools/belay/call_inputs.h"
 #include "tools/belay/command.h"
 #include "tools/belay/printing.h"
@@ -71,7 +72,9 @@ struct Methods {
   }
 };
 
-absl::StatusOr<Methods> LoadMethods(const RunOptions& options, const std::vector<Call>& calls) {
+absl::StatusOr<Methods> LoadMethods(const RunOptions& options,
+                                    const BackendSettings& backend_options,
+                                    const std::vector<Call>& calls) {
   std::set<std::string> names;
   for (const Call& call : calls) names.insert(call.method);
   Methods methods;
@@ -80,7 +83,8 @@ absl::StatusOr<Methods> LoadMethods(const RunOptions& options, const std::vector
       OpenSession(options.program, calls[0].method, options.engine, options.threads, {},
                   OpenOptionsFor(options.limits.ForPrograms(options.copy ? FileAccess::kCopy
                                                                          : FileAccess::kMap),
-                                 options.data, options.payloads)));
+                                 options.data, options.payloads),
+                  &backend_options));
   if (names.size() == 1) return methods;
   const Program& program = *methods.session->program;
   ABSL_ASSIGN_OR_RETURN(
@@ -88,10 +92,11 @@ absl::StatusOr<Methods> LoadMethods(const RunOptions& options, const std::vector
       SharedState::Create(program, std::vector<std::string>(names.begin(), names.end())));
   methods.state = std::make_unique<SharedState>(std::move(state));
   for (const std::string& name : names) {
-    ABSL_ASSIGN_OR_RETURN(
-        methods.others[name],
-        LoadMethod(program, name, methods.session->kernels,
-                   {.state = methods.state.get(), .threads = methods.session->threads.get()}));
+    ABSL_ASSIGN_OR_RETURN(methods.others[name],
+                          LoadMethod(program, name, methods.session->kernels,
+                                     {.state = methods.state.get(),
+                                      .threads = methods.session->threads.get(),
+                                      .backend_options = &backend_options}));
   }
   return methods;
 }
@@ -105,8 +110,13 @@ absl::StatusOr<int> RunAll(const RunOptions& options) {
     calls.push_back(ParseCall(text, options.method));
   }
   if (calls.empty()) calls.push_back({options.method, ""});
-  ABSL_ASSIGN_OR_RETURN(Methods methods, LoadMethods(options, calls));
+  const absl::StatusOr<BackendSettings> backend_options =
+      ParseBackendOptions(options.backend_options);
+  if (!backend_options.ok()) return ReportBadUsage(backend_options.status());
+  ABSL_ASSIGN_OR_RETURN(Methods methods, LoadMethods(options, *backend_options, calls));
   const auto& session = methods.session;
+  const absl::Status used = CheckUsed(*backend_options, *session->program);
+  if (!used.ok()) return ReportBadUsage(used);
   limits.Add(*session->program);
   nlohmann::json report;
   report["load_ms"] = 1e3 * session->load_seconds;
@@ -192,6 +202,7 @@ Command RunCommand() {
            PayloadsOption(&run->payloads),
            EngineOption(&run->engine),
            ThreadsOption(&run->threads),
+           BackendOptionOption(&run->backend_options),
            {"--copy", &run->copy,
             "reads the program's files into memory instead of mapping them: for files that may "
             "be truncated while in use"},

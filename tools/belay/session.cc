@@ -35,20 +35,18 @@ absl::StatusOr<std::unique_ptr<Method>> LoadMethod(const Program& program, const
   return method.status();
 }
 
-absl::StatusOr<std::unique_ptr<Session>> OpenSession(const std::string& path,
-                                                     const std::string& method,
-                                                     const std::string& engine, int threads,
-                                                     EventSink events,
-                                                     const pte::OpenOptions& options) {
+absl::StatusOr<std::unique_ptr<Session>> OpenSession(
+    const std::string& path, const std::string& method, const std::string& engine, int threads,
+    EventSink events, const pte::OpenOptions& options, const OptionLookup* backend_options) {
   const absl::Time start = absl::Now();
   auto session = std::make_unique<Session>();
   ABSL_RETURN_IF_ERROR(AddEngine(engine, session->kernels));
   ABSL_ASSIGN_OR_RETURN(Program program, OpenProgramFile(path, options));
   session->program = std::make_unique<Program>(std::move(program));
   if (threads > 1) session->threads = std::make_unique<ThreadPool>(threads);
-  absl::StatusOr<std::unique_ptr<Method>> loaded =
-      LoadMethod(*session->program, method, session->kernels,
-                 {.threads = session->threads.get(), .events = events});
+  absl::StatusOr<std::unique_ptr<Method>> loaded = LoadMethod(
+      *session->program, method, session->kernels,
+      {.threads = session->threads.get(), .events = events, .backend_options = backend_options});
   if (!loaded.ok()) return Annotate(loaded.status(), path);
   session->method = *std::move(loaded);
   session->load_seconds = absl::ToDoubleSeconds(absl::Now() - start);

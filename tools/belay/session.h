@@ -41,7 +41,8 @@ absl::StatusOr<std::unique_ptr<Session>> OpenSession(const std::string& path,
                                                      const std::string& method,
                                                      const std::string& engine, int threads = 1,
                                                      EventSink events = {},
-                                                     const pte::OpenOptions& options = {});
+                                                     const pte::OpenOptions& options = {},
+                                                     const OptionLookup* backend_options = nullptr);
 
 }  // namespace belay::tools
 

@@ -3,15 +3,27 @@
 load("@bazel_tools//tools/build_defs/cc:action_names.bzl", "CPP_LINK_DYNAMIC_LIBRARY_ACTION_NAME")
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 
-def _static_archive_impl(ctx):
-    """One archive of a library and its dependencies, and the flags for linking it."""
+def _archives(targets):
+    """The static libraries of targets and their dependencies, in the order of linking."""
     archives = []
-    flags = []
-    for linker_input in ctx.attr.library[CcInfo].linking_context.linker_inputs.to_list():
+    for linker_input in _linker_inputs(targets):
         for library in linker_input.libraries:
             archive = library.pic_static_library or library.static_library
             if archive != None:
                 archives.append(archive)
+    return archives
+
+def _linker_inputs(targets):
+    return cc_common.merge_cc_infos(
+        cc_infos = [target[CcInfo] for target in targets],
+    ).linking_context.linker_inputs.to_list()
+
+def _static_archive_impl(ctx):
+    """One archive of libraries and their dependencies, and the flags for linking it."""
+    others = {archive: True for archive in _archives(ctx.attr.without)}
+    archives = [archive for archive in _archives(ctx.attr.libraries) if archive not in others]
+    flags = []
+    for linker_input in _linker_inputs(ctx.attr.libraries):
         flags += linker_input.user_link_flags
     script = ctx.actions.declare_file(ctx.label.name + ".mri")
     ctx.actions.write(script, "\n".join(
@@ -33,13 +45,47 @@ def _static_archive_impl(ctx):
 static_archive = rule(
     implementation = _static_archive_impl,
     attrs = {
-        "library": attr.label(mandatory = True, providers = [CcInfo]),
+        "libraries": attr.label_list(mandatory = True, providers = [CcInfo]),
+        "without": attr.label_list(doc = "Libraries of another archive that is linked after this one.", providers = [CcInfo]),
         "archive": attr.output(mandatory = True),
         "flags": attr.output(mandatory = True),
         "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
     },
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
-    doc = "Combines `library` and its dependencies into one archive; `flags` has the other arguments of the linker.",
+    doc = "Combines `libraries` and their dependencies into one archive; `flags` has the other arguments of the linker.",
+)
+
+def _public_headers_impl(ctx):
+    roots = []
+    names = []
+    for target in ctx.attr.libraries:
+        context = target[CcInfo].compilation_context
+        roots += [header.short_path for header in context.direct_public_headers]
+        names.append(str(target.label).lstrip("@"))
+    headers = depset(transitive = [target[CcInfo].compilation_context.headers for target in ctx.attr.libraries])
+    own = [header for header in headers.to_list() if not header.short_path.startswith("../")]
+    candidates = ctx.actions.declare_file(ctx.label.name + ".candidates")
+    ctx.actions.write(candidates, "".join(["%s\t%s\n" % (header.short_path, header.path) for header in own]))
+    ctx.actions.write(ctx.outputs.targets, "".join([name + "\n" for name in sorted(names)]))
+    output = ctx.actions.declare_directory(ctx.label.name + ".include")
+    ctx.actions.run(
+        executable = ctx.executable._copy,
+        arguments = [output.path, candidates.path] + sorted({root: True for root in roots}.keys()),
+        inputs = own + [candidates],
+        outputs = [output],
+        mnemonic = "PublicHeaders",
+        use_default_shell_env = True,
+    )
+    return [DefaultInfo(files = depset([output]), runfiles = ctx.runfiles(files = [output]))]
+
+public_headers = rule(
+    implementation = _public_headers_impl,
+    attrs = {
+        "libraries": attr.label_list(mandatory = True, providers = [CcInfo]),
+        "targets": attr.output(mandatory = True),
+        "_copy": attr.label(default = "//tools/package:public_headers.py", allow_single_file = True, executable = True, cfg = "exec"),
+    },
+    doc = "The headers of `libraries` and the headers of this repository that they include, as they are included; `targets` lists the libraries.",
 )
 
 # Linked statically: a library must not depend on the versions that a machine has installed.

@@ -1,9 +1,15 @@
 #include "backends/cpu/runtime/cpu_runtime.h"
 
 #include "runtime/backend/backend_registry.h"
+#include "runtime/backend/delegate_threads.h"
 #include "runtime/executor/program_delegate.h"
 
 namespace belay::cpu {
+
+BackendOptionTable CpuRuntime::options() const {
+  static const BackendOption table[] = {ThreadsOption()};
+  return table;
+}
 
 absl::StatusOr<std::unique_ptr<DelegateHandle>> CpuRuntime::Init(
     const DelegateInitContext& context, absl::Span<const std::byte> blob) const {

@@ -31,7 +31,8 @@ inline TensorView Float(std::vector<int64_t> sizes, void* data = nullptr) {
 inline absl::StatusOr<std::unique_ptr<DelegateHandle>> Init(const PayloadBuilder& payload,
                                                             EValue argument, EValue output,
                                                             uint64_t memory_bytes = 1 << 30,
-                                                            ThreadPool* threads = nullptr) {
+                                                            ThreadPool* threads = nullptr,
+                                                            const OptionValues& options = {}) {
   // Lives as long as the handle; threads call this concurrently.
   static std::mutex mutex;
   static std::list<std::string> programs;
@@ -48,7 +49,8 @@ inline absl::StatusOr<std::unique_ptr<DelegateHandle>> Init(const PayloadBuilder
                                     .arguments = absl::MakeConstSpan(&argument_pointer, 1),
                                     .outputs = absl::MakeConstSpan(&output_pointer, 1),
                                     .memory = &memory,
-                                    .threads = threads};
+                                    .threads = threads,
+                                    .options = &options};
   return XnnpackRuntime().Init(context,
                                {reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()});
 }

@@ -127,7 +127,9 @@ absl::StatusOr<json> Profile(const belay_program* program, const belay_value* in
   const belay_method_options options = {.struct_size = sizeof(belay_method_options),
                                         .num_threads = known.num_threads,
                                         .log = &log,
-                                        .state = nullptr};
+                                        .state = nullptr,
+                                        .backend_options = known.backend_options,
+                                        .num_backend_options = known.num_backend_options};
   ABSL_ASSIGN_OR_RETURN(
       const auto method,
       LoadMethod(program, known.method == nullptr ? "forward" : known.method, &options));

@@ -10,7 +10,7 @@ from ctypes import c_void_p
 
 from ._errors import Error
 
-ABI_VERSION = 2
+ABI_VERSION = 3
 MAX_RANK = 16
 
 # belay_kind.
@@ -116,10 +116,30 @@ class OpenOptions(_Sized):
     ]
 
 
+class BackendOption(ctypes.Structure):
+    """belay_backend_option."""
+
+    _fields_ = [
+        ("backend", c_char_p),
+        ("name", c_char_p),
+        ("kind", c_int),
+        ("bool_value", c_int32),
+        ("int_value", c_int64),
+        ("string_value", c_char_p),
+    ]
+
+
 class MethodOptions(_Sized):
     """belay_method_options."""
 
-    _fields_ = [("struct_size", c_size_t), ("num_threads", c_int32), ("log", c_void_p), ("state", c_void_p)]
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("num_threads", c_int32),
+        ("log", c_void_p),
+        ("state", c_void_p),
+        ("backend_options", POINTER(BackendOption)),
+        ("num_backend_options", c_size_t),
+    ]
 
 
 class Archive(_Sized):
@@ -200,7 +220,14 @@ class VerifyOptions(_Sized):
 class ProfileOptions(_Sized):
     """belay_profile_options."""
 
-    _fields_ = [("struct_size", c_size_t), ("method", c_char_p), ("runs", c_int32), ("num_threads", c_int32)]
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("method", c_char_p),
+        ("runs", c_int32),
+        ("num_threads", c_int32),
+        ("backend_options", POINTER(BackendOption)),
+        ("num_backend_options", c_size_t),
+    ]
 
 
 class ExecuteOptions(_Sized):
@@ -296,6 +323,8 @@ _FALLIBLE = {
     "belay_state_save": [c_void_p, _HANDLE],
     "belay_state_restore": [c_void_p, c_void_p, c_size_t],
     "belay_method_load": [c_void_p, c_char_p, POINTER(MethodOptions), _HANDLE],
+    "belay_method_set_backend_option": [c_void_p, POINTER(BackendOption)],
+    "belay_method_get_backend_option": [c_void_p, POINTER(BackendOption)],
     "belay_method_input_info": [c_void_p, c_size_t, POINTER(InputInfo)],
     "belay_method_output_info": [c_void_p, c_size_t, POINTER(OutputInfo)],
     "belay_method_get_string": [c_void_p, c_size_t, POINTER(c_void_p), POINTER(c_size_t)],

@@ -9,6 +9,7 @@ from ctypes import c_size_t, c_void_p
 from typing import Any, Dict, List, Optional
 
 from . import _tensors
+from ._backend_options import BackendOptions, OptionValue, option_of, options_of, value_of
 from ._errors import Error
 from ._library import (
     BOOL,
@@ -102,8 +103,17 @@ class Method:
     error.
     """
 
-    def __init__(self, program: Handle, name: str, threads: int, state: Optional[Handle], lock: threading.Lock):
+    def __init__(
+        self,
+        program: Handle,
+        name: str,
+        threads: int,
+        state: Optional[Handle],
+        lock: threading.Lock,
+        backend_options: Optional[BackendOptions],
+    ):
         options = MethodOptions(num_threads=threads, state=state.value if state else None)
+        options.backend_options, options.num_backend_options = options_of(backend_options)
         handle = c_void_p()
         call("belay_method_load", program.value, name.encode(), byref(options), byref(handle))
         self._handle = Handle(handle, lib.belay_method_free, program, state)
@@ -132,6 +142,15 @@ class Method:
         )
         self._prepared: Dict[Any, List[Any]] = {}  # creators of static outputs, by kind of tensor
         self._alive: List[Any] = []  # memory of the inputs of the last call
+
+    def get_backend_option(self, backend: str, name: str) -> OptionValue:
+        option = option_of(backend, name, False)
+        call("belay_method_get_backend_option", self._handle.value, byref(option))
+        return value_of(option)
+
+    def set_backend_option(self, backend: str, name: str, value: OptionValue) -> None:
+        with self.lock:
+            call("belay_method_set_backend_option", self._handle.value, byref(option_of(backend, name, value)))
 
     def reset_state(self) -> None:
         """Resets the state of delegates and the method's state."""

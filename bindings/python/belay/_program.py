@@ -9,6 +9,7 @@ from ctypes import c_char, c_void_p
 from typing import Any, Dict, Iterator, List, Optional, Union
 
 from . import _tensors
+from ._backend_options import BackendOptions, OptionValue, options_of
 from ._errors import Error
 from ._library import (
     Handle,
@@ -82,9 +83,18 @@ class Program:
     The interpreter's lock is released during calls.
     """
 
-    def __init__(self, handle: Handle, threads: int, content: Optional[bytes], path: Optional[str], report: Any):
+    def __init__(
+        self,
+        handle: Handle,
+        threads: int,
+        content: Optional[bytes],
+        path: Optional[str],
+        report: Any,
+        backend_options: Optional[BackendOptions] = None,
+    ):
         self._handle = handle
         self._threads = threads
+        self._backend_options = backend_options
         self._content = content  # keeps the memory of a program in memory
         self._path = path
         self._report = report
@@ -117,7 +127,7 @@ class Program:
                     if error.status != "INVALID_ARGUMENT":
                         raise
                     state = None  # methods have different buffers of one name: each has its own
-                method = Method(self._handle, name, self._threads, state, self._lock)
+                method = Method(self._handle, name, self._threads, state, self._lock, self._backend_options)
                 self._loaded[name] = method
             return method
 
@@ -178,10 +188,31 @@ class Program:
 
     def fork(self) -> "Program":
         """Returns a program with the same file and a copy of the state, for another thread or another sequence."""
-        copy = Program(self._handle, self._threads, self._content, self._path, self._report)
+        copy = Program(
+            self._handle, self._threads, self._content, self._path, self._report, self._backend_options
+        )
         if len(self.state) > 0:
             copy.restore_state(self.save_state())
         return copy
+
+    # --- Options of backends ---
+
+    def backend_option(self, backend: str, name: str, method: Optional[str] = None) -> OptionValue:
+        """Returns the current value of an option of a backend in a method.
+
+        Raises:
+          Error: INVALID_ARGUMENT if the method has no delegate of the backend, or the backend has no such option.
+        """
+        return self._method(method or self._default).get_backend_option(backend, name)
+
+    def set_backend_option(self, backend: str, name: str, value: OptionValue, method: Optional[str] = None) -> None:
+        """Changes an option of a backend for the next calls of a method.
+
+        Raises:
+          Error: as `backend_option`; INVALID_ARGUMENT also for a value of another type or out of range;
+            FAILED_PRECONDITION if the option can only be set by `load`.
+        """
+        self._method(method or self._default).set_backend_option(backend, name, value)
 
     # --- Files and reports ---
 
@@ -227,6 +258,7 @@ class Program:
         name = method or self._default
         loaded = self._method(name)
         options = ProfileOptions(method=name.encode(), runs=runs, num_threads=self._threads)
+        options.backend_options, options.num_backend_options = options_of(self._backend_options)
         handle = c_void_p()
         with loaded.lock:
             loaded.set_inputs(args, kwargs)
@@ -237,14 +269,20 @@ class Program:
         return f"<belay.Program: {', '.join(self._names)}>"
 
 
-def open_program(source: Union[str, os.PathLike, bytes], threads: int, report: Any, **limits: Any) -> Program:
+def open_program(
+    source: Union[str, os.PathLike, bytes],
+    threads: int,
+    report: Any,
+    backend_options: Optional[BackendOptions] = None,
+    **limits: Any,
+) -> Program:
     """Opens a program file or its bytes."""
     handle = c_void_p()
     options = OpenOptions(**limits)
     if isinstance(source, (str, os.PathLike)):
         path = os.path.abspath(os.fspath(source))
         call("belay_program_open", os.fsencode(path), byref(options), byref(handle))
-        return Program(Handle(handle, lib.belay_program_free), threads, None, path, report)
+        return Program(Handle(handle, lib.belay_program_free), threads, None, path, report, backend_options)
     if not isinstance(source, (bytes, bytearray, memoryview)):
         raise TypeError(f"expected a path or bytes, got {type(source).__name__}")
     # The memory must be aligned, so that constants are used in place.
@@ -254,13 +292,14 @@ def open_program(source: Union[str, os.PathLike, bytes], threads: int, report: A
     address = -(-ctypes.addressof(memory) // alignment) * alignment
     ctypes.memmove(address, content, len(content))
     call("belay_program_open_bytes", address, len(content), byref(options), byref(handle))
-    return Program(Handle(handle, lib.belay_program_free, memory), threads, content, None, report)
+    return Program(Handle(handle, lib.belay_program_free, memory), threads, content, None, report, backend_options)
 
 
 def load(
     source: Union[str, os.PathLike, bytes],
     *,
     threads: int = 1,
+    backend_options: Optional[BackendOptions] = None,
     data_files: Optional[List[str]] = None,
     copy: bool = False,
     limit_arena_bytes: int = 0,
@@ -272,6 +311,8 @@ def load(
     Args:
       source: a path, or the bytes of a file.
       threads: number of threads that work on each call, including the caller's, 1 to 256. Results do not depend on it.
+      backend_options: options by the id of a backend, {"cpu": {"threads": 1}}; `belay backends` lists them. Invalid
+        ones are an Error, INVALID_ARGUMENT, when a method is loaded.
       data_files: files of external tensors (.ptd), for ExecuTorch programs.
       copy: copies the file instead of mapping it, in case other processes change it.
       limit_arena_bytes, limit_instructions, limit_work: limits of a method's memory and of a call; 0: the defaults, in
@@ -287,6 +328,7 @@ def load(
         source,
         threads,
         None,
+        backend_options,
         copy=int(copy),
         data_files=files,
         num_data_files=count,

@@ -1,4 +1,7 @@
-"""Runs the code blocks of a page, in order. docs_test.py PAGE WHEEL FILE...: FILEs are in the working directory."""
+"""Runs the code blocks of a page, in order. docs_test.py PAGE WHEEL FILE...: FILEs are in the working directory.
+
+Blocks of the languages python and bash are executed; those of py are code of other runtimes.
+"""
 
 import os
 import re
@@ -15,7 +18,8 @@ def main():
     # An indented or fenced block that is of neither kind would not be run.
     blocks = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     kinds = {kind for kind, _ in blocks}
-    assert blocks and kinds <= {"python", "bash"}, kinds
+    assert kinds <= {"python", "bash", "py"}, kinds
+    blocks = [(kind, code) for kind, code in blocks if kind != "py"]
     assert not re.search(r"^    \S", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S), re.M), "an indented block"
     folder = tempfile.mkdtemp()
     for path in files:

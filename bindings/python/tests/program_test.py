@@ -63,6 +63,22 @@ class ProgramTest(unittest.TestCase):
         self.assertIn("import", phases)
         self.assertIn("cpu", belay.backends())
 
+    def test_options_of_backends(self):
+        content = belay.lower(archive("mlp"), backends="cpu").to_bytes()
+        program = belay.load(content, threads=2, backend_options={"cpu": {"threads": 1}})
+        self.assertEqual(program.backend_option("cpu", "threads"), 1)
+        program.set_backend_option("cpu", "threads", 2)
+        self.assertEqual(program.fork().backend_option("cpu", "threads"), 1)
+        self.assertEqual(program.backend_option("cpu", "threads"), 2)
+        self.assertEqual(belay.load(content).backend_option("cpu", "threads"), 256)
+        self.assert_error("INVALID_ARGUMENT", "got 0", program.set_backend_option, "cpu", "threads", 0)
+        self.assert_error("INVALID_ARGUMENT", "got bool true", program.set_backend_option, "cpu", "threads", True)
+        self.assert_error("INVALID_ARGUMENT", "bool, int of 64", program.set_backend_option, "cpu", "threads", 1.5)
+        self.assert_error("INVALID_ARGUMENT", "threads: int", program.backend_option, "cpu", "speed")
+        self.assert_error("INVALID_ARGUMENT", "has delegates of cpu", program.backend_option, "demo", "speed")
+        wrong = belay.load(content, backend_options={"npu": {"threads": 1}})
+        self.assert_error("INVALID_ARGUMENT", "'npu', which is not registered", wrong.inputs)
+
     def test_refusals_list_nodes(self):
         error = self.assert_error("UNIMPLEMENTED", "zoo.scaled_swish", belay.lower, archive("custom_operator"))
         self.assertEqual(error.nodes[0]["operator"], "zoo.scaled_swish.default")

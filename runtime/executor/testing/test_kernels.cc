@@ -187,6 +187,11 @@ absl::Status SetNone(KernelContext& context, const NoArguments&) {
   return absl::OkStatus();
 }
 
+absl::Status NumThreads(KernelContext& context, const NoArguments&) {
+  context.SetScalarOutput(0, int64_t{context.num_threads()});
+  return absl::OkStatus();
+}
+
 absl::Status WrongKind(KernelContext& context, const NoArguments&) {
   context.SetScalarOutput(0, std::string_view("surprise"));
   return absl::OkStatus();
@@ -235,6 +240,7 @@ constexpr Kernel kKernels[] = {
     KernelRow<&Twice>("test.twice.default", "a", "Twice", kEngine),
     KernelRow<&Fail>("test.fail.default", "-> 0", "Fail", kEngine),
     KernelRow<&SetNone>("test.none.default", "a", "SetNone", kEngine),
+    KernelRow<&NumThreads>("test.num_threads.default", "", "NumThreads", kEngine),
     KernelRow<&WrongKind>("test.wrong_kind.default", "", "WrongKind", kEngine),
     KernelRow<&Unset, &AcceptsUnset>("test.unset.default", "fail -> 2", "UnsetTwo", kEngine),
     KernelRow<&Unset, &AcceptsUnset>("test.unset.default", "fail -> 3", "UnsetThree", kEngine),

@@ -12,6 +12,7 @@
 //   test.twice.default(a) -> out         2 a, f32; a fixed call of one element computes 2 a + 1
 //   test.fail.default() -> ()            always kInternal "out of luck"
 //   test.none.default(a) -> none         sets its output to an int
+//   test.num_threads.default() -> int    threads of the call
 //   test.wrong_kind.default() -> any     sets its output to a string
 //   test.unset.default(fail) -> any…     sets its two or three outputs to none; kInternal if `fail`
 #ifndef BELAY_RUNTIME_EXECUTOR_TESTING_TEST_KERNELS_H_

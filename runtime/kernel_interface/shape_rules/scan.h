@@ -9,10 +9,9 @@
 #include "runtime/core/dtype.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel_interface/shape_rules/dims.h"
+#include "runtime/kernel_interface/shape_rules/reduction.h"
 
 namespace belay {
-
-inline constexpr DTypeSet kSummableTypes = kRealTypes | kComplexTypes | kUnsignedWideTypes;
 
 // Default dtype of sums.
 inline DType SumDType(DType dtype) { return IsIntegral(dtype, true) ? DType::kInt64 : dtype; }

@@ -1,0 +1,28 @@
+// Options of backends when a method is loaded: --backend-option.
+#ifndef BELAY_TOOLS_BELAY_BACKEND_OPTIONS_H_
+#define BELAY_TOOLS_BELAY_BACKEND_OPTIONS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/backend/backend_settings.h"
+#include "runtime/program/program.h"
+#include "tools/belay/command_line.h"
+
+namespace belay::tools {
+
+// Parses BACKEND.OPTION=VALUE of this binary's backends. kInvalidArgument (bad usage): another
+// format, an unknown backend, an option that is given twice; errors of ParseOption.
+absl::StatusOr<BackendSettings> ParseBackendOptions(const std::vector<std::string>& texts);
+
+// kInvalidArgument (bad usage): options of a backend that no method of the program uses.
+absl::Status CheckUsed(const BackendSettings& settings, const Program& program);
+
+// Returns the option --backend-option.
+Option BackendOptionOption(std::vector<std::string>* texts);
+
+}  // namespace belay::tools
+
+#endif  // BELAY_TOOLS_BELAY_BACKEND_OPTIONS_H_
