@@ -232,6 +232,23 @@ constexpr Row kRows[] = {
      "ScalarType? dtype, Tensor! out"},
     {"quantized_decomposed::mixed_mm.out",
      "Tensor input, Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, Tensor! out"},
+    // extension/llm/custom_ops, a separate library.
+    {"llama::custom_quantized_sdpa.out",
+     "Tensor query, Tensor key, Tensor value, int start_pos, Tensor? attn_mask, float drpout_p, "
+     "bool is_causal, float? scale, Tensor? q_zero_points, Tensor? q_scales, Tensor? "
+     "k_zero_points, Tensor? k_scales, Tensor? v_zero_points, Tensor? v_scales, bool "
+     "is_seq_at_dim_2, Tensor! out"},
+    {"llama::custom_sdpa.out",
+     "Tensor query, Tensor key, Tensor value, int start_pos, Tensor? attn_mask, float drpout_p, "
+     "bool is_causal, float? scale, Tensor! out"},
+    {"llama::fast_hadamard_transform.out", "Tensor mat, Tensor! out"},
+    {"llama::sdpa_with_kv_cache.out",
+     "Tensor query, Tensor key, Tensor value, Tensor! key_cache, Tensor! value_cache, int "
+     "start_pos, int seq_len, Tensor? attn_mask, float drpout_p, bool is_causal, float? scale, "
+     "Tensor! out"},
+    {"llama::update_cache.out", "Tensor value, Tensor! cache, int start_pos, Tensor! out"},
+    {"llama::update_cache_with_indices.out",
+     "Tensor value, Tensor! cache, int start_pos, Tensor indices, Tensor! out"},
     // Built into the runtime: docs/pte-format.md §13.
     {"executorch_prim::add.Scalar executorch_prim::sub.Scalar executorch_prim::mul.Scalar "
      "executorch_prim::floordiv.Scalar executorch_prim::mod.Scalar=- "

@@ -16,13 +16,15 @@ const PortableOperator& Op(std::string_view name) {
   return op == nullptr ? none : *op;
 }
 
-TEST(PortableOperatorsTest, MatchesRuntimeAndQuantizedLibrary) {
-  size_t quantized = 0;
+TEST(PortableOperatorsTest, MatchesRuntimeAndItsLibraries) {
+  size_t quantized = 0, llama = 0;
   for (const PortableOperator& op : PortableOperators()) {
     quantized += op.name.starts_with("quantized_decomposed::") ? 1 : 0;
+    llama += op.name.starts_with("llama::") ? 1 : 0;
   }
   EXPECT_EQ(quantized, 19u);
-  EXPECT_EQ(PortableOperators().size() - quantized, 240u);
+  EXPECT_EQ(llama, 6u);
+  EXPECT_EQ(PortableOperators().size() - quantized - llama, 240u);
   EXPECT_EQ(FindPortable("aten::prelu.out"), nullptr);
 }
 

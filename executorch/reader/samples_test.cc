@@ -15,6 +15,7 @@
 #include "runtime/executor/method.h"
 #include "runtime/io/npy_values.h"
 #include "runtime/kernels/reference/reference_kernels.h"
+#include "runtime/kernels/standard_kernels.h"
 
 namespace belay::pte {
 namespace {
@@ -30,14 +31,17 @@ std::string Path(const std::string& name) {
   return absl::StrCat("executorch/reader/testdata/", name);
 }
 
-KernelRegistry Kernels() {
+KernelRegistry Kernels(bool reference = true) {
   KernelRegistry kernels;
-  EXPECT_OK(AddReferenceKernels(kernels));
+  EXPECT_OK(reference ? AddReferenceKernels(kernels) : AddStandardKernels(kernels));
   EXPECT_OK(kernels.Add(PrimKernels()));
   return kernels;
 }
 
-class SamplesTest : public ::testing::TestWithParam<Sample> {};
+class SamplesTest : public ::testing::TestWithParam<Sample> {
+ protected:
+  void ExpectMatches(const KernelRegistry& kernels);
+};
 
 void ExpectClose(const EValue& got, const NpyArray& expected, const std::string& what) {
   const TensorView* tensor = got.get_if<TensorView>();
@@ -56,9 +60,8 @@ void ExpectClose(const EValue& got, const NpyArray& expected, const std::string&
   }
 }
 
-TEST_P(SamplesTest, MatchesExecuTorchOutputs) {
+void SamplesTest::ExpectMatches(const KernelRegistry& kernels) {
   const Sample& sample = GetParam();
-  const KernelRegistry kernels = Kernels();
   const BackendRegistry backends;
   ASSERT_OK_AND_ASSIGN(const belay::Program program, OpenProgram(Path(sample.file + ".pte"), {}));
   ASSERT_OK_AND_ASSIGN(Method method, Method::Load(program, sample.method, kernels, backends));
@@ -80,11 +83,19 @@ TEST_P(SamplesTest, MatchesExecuTorchOutputs) {
   }
 }
 
+TEST_P(SamplesTest, MatchesExecuTorchOutputs) { ExpectMatches(Kernels()); }
+
+TEST_P(SamplesTest, FastKernelsMatchExecuTorchOutputs) {
+  ExpectMatches(Kernels(/*reference=*/false));
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Testdata, SamplesTest,
     ::testing::Values(Sample{"add", "forward"}, Sample{"cat_unplanned_io", "forward"},
                       Sample{"cond", "forward", 2}, Sample{"cond_nested", "forward", 4},
                       Sample{"dynamic_batch", "forward", 2}, Sample{"item", "forward"},
+                      Sample{"llama_decoder", "forward", 4},
+                      Sample{"llama_quantized", "forward", 4}, Sample{"llama_sdpa", "forward", 3},
                       Sample{"map", "forward", 2}, Sample{"mlp", "forward"},
                       Sample{"mutable_buffer", "forward", 2}, Sample{"two_methods", "add"},
                       Sample{"two_methods", "mlp"}, Sample{"views", "forward"}),

@@ -118,6 +118,30 @@ void MethodTranslator::TranslateInequality(const schema::KernelCall& call) {
   AddCall("executorch_prim::sym_not.Scalar", {equal, Value(call.outputs(0))});
 }
 
+// Arguments: cache, value, start_pos, indices. ExecuTorch's operator also has a result of one
+// element, which nothing reads; it is placed after the arena.
+void MethodTranslator::TranslateUpdateCache(const schema::KernelCall& call) {
+  const uint32_t cache = call.arguments(0);
+  const Index target = Value(cache);
+  schema::Tensor layout;
+  layout.set_dtype(Source(cache).tensor().dtype());
+  layout.add_sizes(1);
+  layout.set_dim_order(std::string(1, '\0'));
+  layout.set_arena_offset(PlaceholderOffset());
+  AddTensor(cache, layout);
+  const Index result = Value(cache);
+  values_[cache] = target;
+  has_placeholder_ = true;
+  Calls arguments = {
+      Value(call.arguments(1)), target,
+      ArgumentValue(call.arguments(2), {.name = "start_pos", .kind = ArgumentKind::kInt})};
+  const bool indexed = !Source(call.arguments(3)).has_none();
+  if (indexed) arguments.push_back(Value(call.arguments(3)));
+  arguments.insert(arguments.end(), {result, result});
+  AddCall(indexed ? "llama::update_cache_with_indices.out" : "llama::update_cache.out",
+          std::move(arguments));
+}
+
 // The memory plan aliases the result with the operand; et_view sets only the sizes.
 void MethodTranslator::TranslateView(const schema::KernelCall& call) {
   const PortableArgument sizes = {.name = "size", .kind = ArgumentKind::kInt, .list = true};
@@ -129,6 +153,7 @@ void MethodTranslator::TranslateView(const schema::KernelCall& call) {
 void MethodTranslator::Translate(const schema::KernelCall& call) {
   const std::string& name = method_.operators(call.operator_());
   if (name == kSetRow) return TranslateSetRow(call);
+  if (name == "belay.update_cache_.default") return TranslateUpdateCache(call);
   if (name == "_operator.mod") return TranslateRemainder(call);
   if (name == "_operator.ne") return TranslateInequality(call);
   if (name == "aten.view_copy.default" && HaveSameOffset(call.arguments(0), call.outputs(0))) {
@@ -319,7 +344,9 @@ std::unique_ptr<ExecutionPlanT> MethodTranslator::Translate() {
   AddInstructions();
   AddOutputs();
   if (!has_sources_) chain_->stacktrace.clear();
-  plan_->non_const_buffer_sizes = {0, static_cast<int64_t>(method_.arena_bytes())};
+  const uint64_t arena =
+      has_placeholder_ ? PlaceholderOffset() + kPlaceholderBytes : method_.arena_bytes();
+  plan_->non_const_buffer_sizes = {0, static_cast<int64_t>(arena)};
   if (method_.state_size() > 0) plan_->non_const_buffer_sizes.push_back(0);
   return std::move(plan_);
 }

@@ -22,6 +22,7 @@ namespace belay::pte {
 inline constexpr uint32_t kArena = 1;
 // Memory id of persistent buffers: ExecuTorch's pool that methods share.
 inline constexpr uint32_t kState = 2;
+inline constexpr uint64_t kPlaceholderBytes = 16;
 inline constexpr std::string_view kSetRow = "belay.set_row_.default";
 
 class MethodTranslator {
@@ -52,9 +53,14 @@ class MethodTranslator {
   void Translate(const schema::DelegateCall& call);
   void Translate(const schema::Move& move);
   void TranslateSetRow(const schema::KernelCall& call);
+  void TranslateUpdateCache(const schema::KernelCall& call);
   void TranslateRemainder(const schema::KernelCall& call);
   void TranslateInequality(const schema::KernelCall& call);
   void TranslateView(const schema::KernelCall& call);
+  // Offset of kPlaceholderBytes after the arena, for results that nothing reads.
+  uint64_t PlaceholderOffset() const {
+    return (method_.arena_bytes() + kPlaceholderBytes - 1) / kPlaceholderBytes * kPlaceholderBytes;
+  }
   // Returns whether both are arena tensors at the same offset.
   bool HaveSameOffset(uint32_t a, uint32_t b) const {
     const schema::Tensor &x = Source(a).tensor(), &y = Source(b).tensor();
@@ -107,6 +113,7 @@ class MethodTranslator {
 
   std::unique_ptr<ExecutionPlanT> plan_ = std::make_unique<ExecutionPlanT>();
   ChainT* chain_ = nullptr;
+  bool has_placeholder_ = false;
   bool has_sources_ = false;   // the source line of at least one instruction is known
   int at_ = -1;                // the instruction being translated; -1: none
   std::vector<Index> values_;  // by value of the method; -1: literals, which have one per kind

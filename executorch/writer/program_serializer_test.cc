@@ -201,6 +201,32 @@ TEST(ProgramSerializerTest, RowLoopsFillGrowingTensors) {
   EXPECT_EQ(file.Tensor(file.plan().outputs[0]).shape_dynamism, TensorShapeDynamism::DYNAMIC_BOUND);
 }
 
+TEST(ProgramSerializerTest, CacheUpdatesHaveUnusedResultAfterArena) {
+  const File file(R"(program edge {
+    constants { state "b": f32[1,4,1,2] }
+    graph(%b: f32[1,4,1,2] buffer "b", %q: f32[1,1,1,2] user_input, %v: f32[1,1,1,2] user_input,
+          %i: i64[1,1] user_input) {
+      %p: f32[1,4,1,2] = edge.llama.update_cache_functional.default(%b, %v, 1)
+      %r: f32[1,4,1,2] = edge.llama.update_cache_functional.default(%p, %v, 0, %i)
+      %o: f32[1,1,1,2] = edge.llama.custom_sdpa.default(%q, %r, %r, 1)
+      return (%r buffer_mutation "b", %o user_output)
+    } })");
+  const std::vector<std::string> calls = file.Instructions();
+  ASSERT_EQ(calls.size(), 3u);
+  EXPECT_THAT(calls[0], HasSubstr("llama::update_cache.out(%2, %0, 1, %"));
+  EXPECT_THAT(calls[1], HasSubstr("llama::update_cache_with_indices.out(%2, %0, 0, %3, %"));
+  EXPECT_THAT(calls[2], HasSubstr("llama::custom_sdpa.out(%1, %0, %0, 1, none, double 0, false, "));
+  size_t results = 0;
+  for (const auto& value : file.plan().values) {
+    const TensorT* tensor = value->val.AsTensor();
+    if (tensor == nullptr || tensor->sizes != std::vector<int32_t>{1}) continue;
+    ++results;
+    EXPECT_EQ(tensor->allocation_info->memory_offset_low + 16,
+              file.plan().non_const_buffer_sizes[1]);
+  }
+  EXPECT_EQ(results, 2u);
+}
+
 TEST(ProgramSerializerTest, InstructionsHaveSourceLines) {
   const File file(R"(program edge {
     graph(%x: f32[4] user_input) {

@@ -227,6 +227,19 @@ TEST(EmitterTest, InPlaceUpdatesNeedNoCopy) {
               ElementsAre("s0 = aten.index_copy_.default(s0, 0, x1, x2)", "return "));
 }
 
+// The source program writes in place, too.
+TEST(EmitterTest, CacheUpdatesAreAlwaysInPlace) {
+  EXPECT_THAT(Lines(R"(program edge {
+    constants { state "b": f32[1,4,1,2] }
+    graph(%b: f32[1,4,1,2] buffer "b", %x: f32[1,1,1,2] user_input) {
+      %p: f32[1,4,1,2] = edge.llama.update_cache_functional.default(%b, %x, 3)
+      return (%p buffer_mutation "b")
+    }
+  })",
+                    kAsWritten),
+              ElementsAre("s0 = belay.update_cache_.default(s0, x1, 3, none)", "return "));
+}
+
 // A buffer that one method writes is state in another that reads it, if it is the same tensor.
 TEST(EmitterTest, BufferMutatedByAnotherMethodIsState) {
   constexpr std::string_view kWrites = R"(program edge {

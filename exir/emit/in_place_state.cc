@@ -12,6 +12,7 @@ namespace {
 
 struct Form {
   std::string_view op, in_place;
+  bool always = false;  // the source program writes in place as well
 };
 // Operators with an in-place kernel that writes only the changed elements.
 constexpr Form kForms[] = {
@@ -19,6 +20,7 @@ constexpr Form kForms[] = {
     {"aten.index_put.default", "aten.index_put_.default"},
     {"aten.select_scatter.default", "belay.select_scatter_.default"},
     {"aten.slice_scatter.default", "belay.slice_scatter_.default"},
+    {"llama.update_cache_functional.default", "belay.update_cache_.default", /*always=*/true},
 };
 
 bool SameLayout(const TensorMeta& a, const TensorMeta& b) {
@@ -27,8 +29,11 @@ bool SameLayout(const TensorMeta& a, const TensorMeta& b) {
 
 class Search {
  public:
-  explicit Search(const ExportedProgram& program)
-      : graph_(program.top()), forms_(*program.ops, kForms), position_(graph_.node_id_limit(), 0) {
+  Search(const ExportedProgram& program, bool all)
+      : all_(all),
+        graph_(program.top()),
+        forms_(*program.ops, kForms),
+        position_(graph_.node_id_limit(), 0) {
     size_t position = 0;
     for (NodeId id : graph_.nodes()) position_[id.index()] = position++;
   }
@@ -43,7 +48,7 @@ class Search {
       if (!graph_.contains(producer)) return;
       const Node& node = graph_.node(producer);
       const Form* form = forms_.Find(node.target);
-      if (form == nullptr) return;
+      if (form == nullptr || !(all_ || form->always)) return;
       const ValueId* self = node.value_argument("self");
       const TensorMeta* meta = graph_.value(value).tensor();
       if (self == nullptr || meta == nullptr || !SameLayout(*meta, *buffer) ||
@@ -70,6 +75,7 @@ class Search {
     });
   }
 
+  const bool all_;
   const Graph& graph_;
   const OpTable<Form> forms_;
   std::vector<size_t> position_;  // by node
@@ -77,9 +83,9 @@ class Search {
 
 }  // namespace
 
-InPlaceNodes FindInPlaceNodes(const ExportedProgram& program) {
+InPlaceNodes FindInPlaceNodes(const ExportedProgram& program, bool all) {
   const Graph& graph = program.top();
-  const Search search(program);
+  const Search search(program, all);
   InPlaceNodes nodes;
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     const OutputSpec& output = program.signature.outputs[i];

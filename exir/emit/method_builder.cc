@@ -56,7 +56,7 @@ MethodBuilder::MethodBuilder(const std::string& name, const ExportedProgram& pro
       program_(program),
       changed_(changed),
       higher_order_(*program.ops, kHigherOrder),
-      in_place_(options.write_state_in_place ? FindInPlaceNodes(program) : InPlaceNodes()),
+      in_place_(FindInPlaceNodes(program, options.write_state_in_place)),
       pool_(pool) {
   method_.set_name(name);
   method_.set_in_spec(program.in_spec);

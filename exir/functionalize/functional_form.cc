@@ -26,6 +26,28 @@ std::vector<Argument> Polygamma(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten.polygamma.default", {c["n"], c["self"]})};
 }
 
+// A placeholder and the new cache. Source: ExecuTorch's operators return a tensor of one element
+// that is not written.
+std::vector<Argument> UpdateCache(OpBuilder& b, const OpCall& c) {
+  const bool indexed = c.op()->ArgumentIndex("indices").has_value();
+  const Argument indices = indexed ? c["indices"] : Argument();
+  const Argument cache = b.Call("llama.update_cache_functional.default",
+                                {c["cache"], c["value"], c["start_pos"], indices});
+  return {Full(b, {1}, 0, b.dtype(c["cache"])), cache};
+}
+// The result and both new caches.
+std::vector<Argument> AttendWithCache(OpBuilder& b, const OpCall& c) {
+  const auto update = [&](std::string_view cache, std::string_view value) {
+    return b.Call("llama.update_cache_functional.default",
+                  {c[cache], c[value], c["start_pos"], Argument()});
+  };
+  const Argument key = update("key_cache", "key"), value = update("value_cache", "value");
+  const Argument result =
+      b.Call("llama.custom_sdpa.default", {c["query"], key, value, c["start_pos"], c["attn_mask"],
+                                           c["drpout_p"], c["is_causal"], c["scale"]});
+  return {result, key, value};
+}
+
 using Kind = FunctionalForm::Kind;
 
 struct Special {
@@ -48,6 +70,9 @@ constexpr Special kSpecial[] = {
     {"aten.swapaxes_.default", Kind::kView, "aten.transpose.int"},
     {"aten.swapdims_.default", Kind::kView, "aten.transpose.int"},
     {"aten.zero_.default", Kind::kValues, "", Zero},
+    {"llama.sdpa_with_kv_cache.default", Kind::kBoth, "", AttendWithCache},
+    {"llama.update_cache.default", Kind::kBoth, "", UpdateCache},
+    {"llama.update_cache_with_indices.default", Kind::kBoth, "", UpdateCache},
 };
 
 bool Writes(const SchemaArgument& argument) {

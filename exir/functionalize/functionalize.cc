@@ -184,7 +184,9 @@ class GraphFunctionalizer {
                            const std::vector<Argument>& arguments) {
     const Node node = editor_.graph().node(id);
     const FunctionSchema& schema = *node.target->schema();
-    const std::vector<Argument> values = builder_.CallAll(form.op, arguments);
+    const std::vector<Argument> values =
+        form.compute != nullptr ? form.compute(builder_, OpCall(builder_, node.target, arguments))
+                                : builder_.CallAll(form.op, arguments);
     ABSL_RETURN_IF_ERROR(builder_.status());
     size_t next = node.outputs.size();
     for (size_t k = 0; k < schema.arguments.size(); ++k) {

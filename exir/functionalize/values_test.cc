@@ -273,6 +273,26 @@ TEST(FunctionalizedValuesTest, EveryKindOfWrite) {
        "%z: f32[4] = aten.add.Tensor(%y, %y)\n%w: f32[4] = aten.copy_.default(%x, %z)"},
       {kMixed, "%w: f32[4] = aten.add.out(%y, %y, out=%x)",
        "%z: i64[4] = aten.add.Tensor(%y, %y)\n%w: f32[4] = aten.copy_.default(%x, %z)"},
+      // Caches of ExecuTorch's language models.
+      {"%x: f32[1,5,2,3] user_input, %y: f32[1,2,2,3] user_input",
+       "%w: f32[1] = llama.update_cache.default(%y, %x, 1)",
+       "%s: f32[1,2,2,3]{strides=[30,6,3,1],offset=6} = aten.slice.Tensor(%x, 1, 1, 3)\n"
+       "%c: f32[1,2,2,3]{strides=[30,6,3,1],offset=6} = aten.copy_.default(%s, %y)\n"
+       "%w: f32[1] = aten.full.default([1], 0.0)"},
+      {"%x: f32[1,5,2,3] user_input, %y: f32[1,2,2,3] user_input, %i: i64[1,2] user_input",
+       "%w: f32[1] = llama.update_cache_with_indices.default(%y, %x, 4, %i)",
+       "%s: f32[1,2,2,3]{strides=[30,6,3,1]} = aten.slice.Tensor(%x, 1, 0, 2)\n"
+       "%c: f32[1,2,2,3]{strides=[30,6,3,1]} = aten.copy_.default(%s, %y)\n"
+       "%w: f32[1] = aten.full.default([1], 0.0)"},
+      {"%x: f32[1,5,1,3] user_input, %y: f32[1,5,1,3] user_input, %q: f32[1,1,2,3] user_input, "
+       "%k: f32[1,1,1,3] user_input, %v: f32[1,1,1,3] user_input",
+       "%w: f32[1,1,2,3] = llama.sdpa_with_kv_cache.default(%q, %k, %v, %x, %y, 2, 1, none, 0.0, "
+       "true, 0.125)",
+       "%s: f32[1,1,1,3]{strides=[15,3,3,1],offset=6} = aten.slice.Tensor(%x, 1, 2, 3)\n"
+       "%c: f32[1,1,1,3]{strides=[15,3,3,1],offset=6} = aten.copy_.default(%s, %k)\n"
+       "%t: f32[1,1,1,3]{strides=[15,3,3,1],offset=6} = aten.slice.Tensor(%y, 1, 2, 3)\n"
+       "%d: f32[1,1,1,3]{strides=[15,3,3,1],offset=6} = aten.copy_.default(%t, %v)\n"
+       "%w: f32[1,1,2,3] = llama.custom_sdpa.default(%q, %x, %y, 2, none, 0.0, true, 0.125)"},
   };
   for (const Write& write : writes) {
     ExpectSameWhenFunctional(Training(write.inputs, write.nodes, "%w user_output"),

@@ -321,6 +321,16 @@ constexpr Example kExamples[] = {
     {"quantized_decomposed.mixed_mm.out", "f16[2,3] i8[3,4] f16[3] f16[3] f16[2,4]"},
     {"quantized_decomposed.mixed_linear.default", "f32[2,4] i8[3,4] f32[3,2] f32[3,2] none"},
     {"quantized_decomposed.mixed_linear.out", "f16[2,4] i8[3,4] f16[3] none float32 f32[2,3]"},
+    {"llama.update_cache.default", "f32[2,2,3,4] f32[2,5,3,4] 1"},
+    {"llama.update_cache_functional.default", "f32[2,5,3,4] f32[2,2,3,4] 1 none"},
+    {"llama.update_cache_with_indices.default", "f32[2,2,3,4] f32[2,5,3,4] 1 i64[2,2]"},
+    {"llama.custom_sdpa.default", "f32[2,2,4,3] f32[2,5,2,3] f32[2,5,2,3] 1 none 0 true none"},
+    {"llama.sdpa_with_kv_cache.default",
+     "f32[1,2,4,3] f32[1,2,2,3] f32[1,2,2,3] f32[1,5,2,3] f32[1,5,2,3] 1 2 f32[2,5] 0 false 0.5"},
+    {"llama.custom_quantized_sdpa.default",
+     "i8[1,2,4,3] i8[1,5,2,3] i8[1,5,2,3] 1 none 0 true none i8[1,2,4,1] f32[1,2,4,1] i8[1,5,2,1] "
+     "f32[1,5,2,1] i8[1,5,2,1] f32[1,5,2,1] false"},
+    {"llama.fast_hadamard_transform.default", "f32[2,8]"},
     {"quantized_decomposed.add.out",
      "u8[2,3] 0.5 3 0 255 u8[2,3] 0.25 4 0 255 0.125 5 0 255 u8[2,3]"},
 };

@@ -1,5 +1,7 @@
 #include "runtime/kernel_interface/work.h"
 
+#include <algorithm>
+
 namespace belay {
 namespace {
 
@@ -45,6 +47,12 @@ const TensorView* TensorAt(const KernelContext& context, int i) {
 
 uint64_t LastSize(const TensorView& tensor) {
   return tensor.sizes.empty() ? 1 : static_cast<uint64_t>(tensor.sizes.back());
+}
+
+// The larger of dimensions 1 and 2: tokens of [batch, tokens, heads, size], in either order.
+uint64_t MiddleSize(const TensorView* tensor) {
+  if (tensor == nullptr || tensor->rank() < 3) return 0;
+  return static_cast<uint64_t>(std::max(tensor->sizes[1], tensor->sizes[2]));
 }
 
 // rows(a) * elements of one matrix of b; batches are paired.
@@ -111,6 +119,9 @@ uint64_t WorkOfArguments(const WorkRule& rule, const KernelContext& context) {
       break;
     case Kind::kBags:
       more = Times(Count(second), first == nullptr ? 0 : LastSize(*first));
+      break;
+    case Kind::kTokens:
+      more = Times(Count(first), MiddleSize(second));
       break;
     case Kind::kElements:
     case Kind::kConvolution:

@@ -94,6 +94,13 @@ TEST(WorkTest, PairsCountElementProduct) {
             8 * (5u * 5 + 16 * (20 + 5)));
 }
 
+TEST(WorkTest, AttentionCountsElementsTimesTokens) {
+  constexpr char kOp[] = "llama.custom_sdpa.default";
+  EXPECT_EQ(Call({{1, 2, 4, 8}, {1, 6, 2, 8}}, {}).WorkOf(kOp), 2u * (64 * 6 + 16 * (64 + 96)));
+  EXPECT_EQ(Call({{1, 4, 2, 8}, {1, 2, 6, 8}}, {}).WorkOf(kOp), 2u * (64 * 6 + 16 * (64 + 96)));
+  EXPECT_EQ(Call({{8}, {6, 2}}, {}).WorkOf(kOp), 2u * 16 * (8 + 12));
+}
+
 TEST(WorkTest, RowsCountElementsTimesLastSize) {
   EXPECT_EQ(Call({{3, 4}}, {}).WorkOf("aten._linalg_det.default"), 2 * (12u * 4 + 16 * 12));
   EXPECT_EQ(Call({{0, 4}}, {}).WorkOf("aten._linalg_det.default"), 0u);

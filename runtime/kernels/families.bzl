@@ -27,6 +27,8 @@ HIGHWAY_FAMILIES = [
     kernel_family("//runtime/kernels/index", "index_kernels.cc", "IndexHighwayKernels"),
     kernel_family("//runtime/kernels/gemm:integer_gemm", "integer_kernels.cc", "IntegerGemmKernels"),
     kernel_family("//runtime/kernels/gemm:mixed_gemm", "mixed_kernels.cc", "MixedGemmKernels"),
+    kernel_family("//runtime/kernels/llama", "cache_attention_kernels.cc", "CacheAttentionHighwayKernels"),
+    kernel_family("//runtime/kernels/llama", "hadamard_kernels.cc", "HadamardHighwayKernels"),
     kernel_family("//runtime/kernels/movement", "movement_kernels.cc", "MovementKernels"),
     kernel_family("//runtime/kernels/norm", "norm_kernels.cc", "NormHighwayKernels"),
     kernel_family("//runtime/kernels/pointwise", "pointwise_kernels.cc", "PointwiseKernels"),

@@ -43,6 +43,7 @@ struct WorkRule {
     kGradient,     // 3 * pixels of `first` times elements of argument 2
     kWindow,       // output elements times the window, given by the ints of argument `first`
     kBags,         // elements of argument 1 times row length of argument 0
+    kTokens,       // elements of `first` times the larger of dimensions 1 and 2 of `second`
   };
   Kind kind = Kind::kElements;
   uint8_t first = 0, second = 1;
