@@ -18,14 +18,14 @@ constexpr size_t kRows = HWY_TARGET <= HWY_AVX3 ? 12 : 4;
 
 template <class T, size_t kTileRows>
 HWY_INLINE void IntegerTile(const IntegerPanel<T>& p, size_t row, size_t column) {
-  const hn::CappedTag<T, kGemmPanelColumns / 2> d;
+  const hn::CappedTag<T, kPanelColumns / 2> d;
   using V = hn::Vec<decltype(d)>;
   const size_t lanes = hn::Lanes(d);
   const T* HWY_RESTRICT a = p.a + row * p.lda;
   const T* HWY_RESTRICT b = p.b + column;
   V sum0[kTileRows], sum1[kTileRows];
   for (size_t r = 0; r < kTileRows; ++r) sum0[r] = sum1[r] = hn::Zero(d);
-  for (size_t k = 0; k < p.k; ++k, b += kGemmPanelColumns) {
+  for (size_t k = 0; k < p.k; ++k, b += kPanelColumns) {
     const V b0 = hn::LoadU(d, b), b1 = hn::LoadU(d, b + lanes);
     for (size_t r = 0; r < kTileRows; ++r) {
       const V x = hn::Set(d, a[r * p.lda + k]);
@@ -43,7 +43,7 @@ HWY_INLINE void IntegerTile(const IntegerPanel<T>& p, size_t row, size_t column)
 
 template <class T>
 HWY_INLINE void MultiplyPanel(const IntegerPanel<T>& p) {
-  const hn::CappedTag<T, kGemmPanelColumns / 2> d;
+  const hn::CappedTag<T, kPanelColumns / 2> d;
   for (size_t j = 0; j < p.n; j += 2 * hn::Lanes(d)) {
     size_t i = 0;
     for (; i + kRows <= p.m; i += kRows) IntegerTile<T, kRows>(p, i, j);
@@ -56,7 +56,7 @@ void MultiplyInt64Impl(const IntegerPanel<int64_t>& p) { MultiplyPanel(p); }
 
 template <size_t kTileRows>
 HWY_INLINE void ByteTile(const BytePanel& p, size_t row, size_t column) {
-  const hn::CappedTag<int32_t, kGemmPanelColumns / 2> d;
+  const hn::CappedTag<int32_t, kPanelColumns / 2> d;
   const hn::Repartition<int8_t, decltype(d)> d8;
   const hn::Repartition<uint8_t, decltype(d)> du8;
   using V = hn::Vec<decltype(d)>;
@@ -65,7 +65,7 @@ HWY_INLINE void ByteTile(const BytePanel& p, size_t row, size_t column) {
   const int8_t* HWY_RESTRICT b = p.b + column * kQuad;
   V sum0[kTileRows], sum1[kTileRows];
   for (size_t r = 0; r < kTileRows; ++r) sum0[r] = sum1[r] = hn::Zero(d);
-  for (size_t q = 0; q < p.quads; ++q, b += kGemmPanelColumns * kQuad) {
+  for (size_t q = 0; q < p.quads; ++q, b += kPanelColumns * kQuad) {
     const auto b0 = hn::LoadU(d8, b), b1 = hn::LoadU(d8, b + lanes * kQuad);
     for (size_t r = 0; r < kTileRows; ++r) {
       int32_t four;
@@ -84,7 +84,7 @@ HWY_INLINE void ByteTile(const BytePanel& p, size_t row, size_t column) {
 }
 
 void MultiplyBytesImpl(const BytePanel& p) {
-  const hn::CappedTag<int32_t, kGemmPanelColumns / 2> d;
+  const hn::CappedTag<int32_t, kPanelColumns / 2> d;
   for (size_t j = 0; j < p.n; j += 2 * hn::Lanes(d)) {
     size_t i = 0;
     for (; i + kRows <= p.m; i += kRows) ByteTile<kRows>(p, i, j);

@@ -8,12 +8,12 @@
 
 #include "absl/types/span.h"
 #include "runtime/kernel_interface/kernel.h"
-#include "runtime/kernels/gemm/gemm.h"
+#include "runtime/kernels/packed/packed_weights.h"
 
 namespace belay {
 
-// C[m, n] = A[m, k] B[k, n] for at most kGemmPanelColumns columns. Rows of A are lda elements
-// apart, those of C ldc. B is a panel: rows of kGemmPanelColumns elements.
+// C[m, n] = A[m, k] B[k, n] for at most kPanelColumns columns. Rows of A are lda elements
+// apart, those of C ldc. B is a panel: rows of kPanelColumns elements.
 template <class T>
 struct IntegerPanel {
   size_t m = 0, n = 0, k = 0;
@@ -27,7 +27,7 @@ void MultiplyIntegers(const IntegerPanel<int32_t>& panel);
 void MultiplyIntegers(const IntegerPanel<int64_t>& panel);
 
 // The same for 8-bit elements, in VNNI-4 interleaved layout: row q of the panel holds, for each of
-// its kGemmPanelColumns columns, the bytes of depths 4q … 4q + 3. Rows of A have `quads` groups of
+// its kPanelColumns columns, the bytes of depths 4q … 4q + 3. Rows of A have `quads` groups of
 // four bytes. C is exact modulo 256, for signed and unsigned bytes.
 inline constexpr size_t kQuad = 4;
 struct BytePanel {

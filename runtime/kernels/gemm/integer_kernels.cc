@@ -18,7 +18,7 @@ namespace {
 
 constexpr DTypeSet kTypes = {DType::kInt8, DType::kUint8, DType::kInt16, DType::kInt32,
                              DType::kInt64};
-constexpr int64_t kColumns = static_cast<int64_t>(kGemmPanelColumns);
+constexpr int64_t kColumns = kPanelColumns;
 
 bool IsByte(DType dtype) { return DTypeSize(dtype) == 1; }
 DType ComputeType(DType dtype) { return dtype == DType::kInt64 ? dtype : DType::kInt32; }
@@ -34,7 +34,7 @@ Scratch ScratchFor(DType dtype, int64_t m, int64_t k) {
   const uint64_t size = DTypeSize(ComputeType(dtype)), rows = static_cast<uint64_t>(m);
   const uint64_t depth_bytes =
       IsByte(dtype) ? static_cast<uint64_t>(QuadsOf(k)) * kQuad : static_cast<uint64_t>(k) * size;
-  return {rows * kGemmPanelColumns * size, depth_bytes * kGemmPanelColumns, rows * depth_bytes};
+  return {rows * kPanelColumns * size, depth_bytes * kPanelColumns, rows * depth_bytes};
 }
 
 // Returns columns [first, first + count) of a matrix.
@@ -106,8 +106,8 @@ void MultiplyWords(const TensorView& right, int64_t m, const std::byte* a, std::
   p.a = reinterpret_cast<const T*>(a);
   p.b = reinterpret_cast<const T*>(panel);
   p.c = reinterpret_cast<T*>(c);
-  p.ldc = kGemmPanelColumns;
-  if (right.sizes[1] < kColumns) std::memset(panel, 0, p.k * kGemmPanelColumns * sizeof(T));
+  p.ldc = kPanelColumns;
+  if (right.sizes[1] < kColumns) std::memset(panel, 0, p.k * kPanelColumns * sizeof(T));
   CopyRows(right, kType, kColumns, panel);
   MultiplyIntegers(p);
 }
@@ -122,7 +122,7 @@ void MultiplyQuads(const TensorView& right, int64_t m, const std::byte* a, std::
   p.a = reinterpret_cast<const uint8_t*>(a);
   p.b = reinterpret_cast<const int8_t*>(panel);
   p.c = reinterpret_cast<int32_t*>(c);
-  p.ldc = kGemmPanelColumns;
+  p.ldc = kPanelColumns;
   MultiplyBytes(p);
 }
 

@@ -13,7 +13,7 @@ namespace belay {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using TagF32 = hn::CappedTag<float, kGemmPanelColumns / 2>;
+using TagF32 = hn::CappedTag<float, kPanelColumns / 2>;
 using VecF32 = hn::Vec<TagF32>;
 
 HWY_INLINE VecF32 LoadWeights(const int8_t* HWY_RESTRICT b) {
@@ -65,8 +65,8 @@ HWY_INLINE void MixedTile(const MixedPanel& p, size_t row, size_t column) {
         sum0[r] = hn::Add(sum0[r], hn::Mul(part0[r], scale0));
         sum1[r] = hn::Add(sum1[r], hn::Mul(part1[r], scale1));
       }
-      scale += kGemmPanelColumns;
-      zero += kGemmPanelColumns;
+      scale += kPanelColumns;
+      zero += kPanelColumns;
     }
   }
   const size_t columns = HWY_MIN(p.n - column, 2 * lanes);

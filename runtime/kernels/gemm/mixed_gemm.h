@@ -10,12 +10,12 @@
 
 #include "absl/types/span.h"
 #include "runtime/kernel_interface/kernel.h"
-#include "runtime/kernels/gemm/gemm.h"
+#include "runtime/kernels/packed/packed_weights.h"
 
 namespace belay {
 
-// GEMM with at most kGemmPanelColumns columns. Row p of the panel is at b + p * ldb;
-// kGemmPanelColumns bytes of it may be read.
+// GEMM with at most kPanelColumns columns. Row p of the panel is at b + p * ldb;
+// kPanelColumns bytes of it may be read.
 struct MixedPanel {
   size_t m = 0, n = 0, k = 0;
   const float* a = nullptr;
@@ -26,7 +26,7 @@ struct MixedPanel {
   size_t ldc = 0;
   // If group == 0, one scale and zero point per depth:
   //   c[i,j] = Σp a[i,p] (b[p,j] - zero[p]) scale[p]
-  // Otherwise one per column and `group` depths, stored at [g * kGemmPanelColumns + j]:
+  // Otherwise one per column and `group` depths, stored at [g * kPanelColumns + j]:
   //   c[i,j] = Σg (Σp a[i,p] (b[p,j] - zero[g,j])) scale[g,j]
   size_t group = 0;
   const float *scale = nullptr, *zero = nullptr;

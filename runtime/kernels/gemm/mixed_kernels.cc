@@ -15,7 +15,7 @@
 namespace belay {
 namespace {
 
-constexpr int64_t kColumns = static_cast<int64_t>(kGemmPanelColumns);
+constexpr int64_t kColumns = kPanelColumns;
 
 bool HasFloatRows(const TensorView& t) { return t.strides[1] == 1 || t.sizes[1] <= 1; }
 
@@ -29,8 +29,8 @@ struct Scratch {
 Scratch ScratchFor(const TensorView& input, int64_t groups, bool linear) {
   const uint64_t k = static_cast<uint64_t>(input.sizes[1]);
   Scratch s;
-  s.panel = k * kGemmPanelColumns / sizeof(float);
-  s.scale = s.zero = linear ? static_cast<uint64_t>(groups) * kGemmPanelColumns : k;
+  s.panel = k * kPanelColumns / sizeof(float);
+  s.scale = s.zero = linear ? static_cast<uint64_t>(groups) * kPanelColumns : k;
   if (!HasFloatRows(input)) s.a = static_cast<uint64_t>(input.numel());
   return s;
 }
@@ -118,7 +118,7 @@ absl::Status MixedProduct(KernelContext& context,
     } else if (depth > 0) {
       PackColumns(operands, first, count, packed);
       panel.b = packed;
-      panel.ldb = kGemmPanelColumns;
+      panel.ldb = kPanelColumns;
     }
     panel.n = static_cast<size_t>(count);
     panel.c = out.as<float>() + first;
