@@ -12,10 +12,10 @@
 #include "backends/cpu/calls.h"
 #include "backends/cpu/kernels/patches.h"
 #include "backends/cpu/kernels/pixel_strips.h"
-#include "backends/cpu/kernels/product.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/kernels/operands/gemm_ranges.h"
 #include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/packed/packed_gemm.h"
 #include "runtime/kernels/packed/packed_weights.h"
@@ -100,33 +100,32 @@ absl::Status RunConvolution(const KernelContext& context, const TensorView& in,
     patches.emplace(context, way, in, out, window, T(), memory.patches, scratch);
     g.row_pointers = &Patches<T>::Reader::RowPointers;
   }
-  RunProduct(context, SizeOf(g, kTileRows, kPanelColumns, kProductWork<T>),
-             [&](int part, size_t row, size_t end_row, size_t column, size_t end_column) {
-               ProductArgs<T> mine = g;
-               std::optional<typename Patches<T>::Reader> reader;
-               if (patches.has_value()) {
-                 reader.emplace(*patches, part);
-                 mine.source = &*reader;
-                 mine.pointers = reader->pointers();
-                 mine.zeros = reader->outside();
-                 mine.copy = memory.CopyOf(part, scratch);
-               } else {
-                 mine.tile = memory.CopyOf(part, scratch);
-               }
-               if constexpr (std::is_same_v<T, float>) {
-                 strips.Run(mine, row, end_row, column, end_column, PackedGemmRange,
-                            memory.StripOf(part, scratch),
-                            [&](ProductArgs<T>& strip, size_t first) {
-                              if (reader.has_value()) {
-                                reader->StartAt(first);
-                              } else {
-                                strip.a = g.a + first * g.lda;
-                              }
-                            });
-               } else {
-                 PackedGemmRange(mine, row, end_row, column, end_column);
-               }
-             });
+  RunGemm(context, GemmSizeOf(g, kTileRows, kPanelColumns, kGemmWork<T>),
+          [&](int part, size_t row, size_t end_row, size_t column, size_t end_column) {
+            ProductArgs<T> mine = g;
+            std::optional<typename Patches<T>::Reader> reader;
+            if (patches.has_value()) {
+              reader.emplace(*patches, part);
+              mine.source = &*reader;
+              mine.pointers = reader->pointers();
+              mine.zeros = reader->outside();
+              mine.copy = memory.CopyOf(part, scratch);
+            } else {
+              mine.tile = memory.CopyOf(part, scratch);
+            }
+            if constexpr (std::is_same_v<T, float>) {
+              strips.Run(mine, row, end_row, column, end_column, PackedGemmRange,
+                         memory.StripOf(part, scratch), [&](ProductArgs<T>& strip, size_t first) {
+                           if (reader.has_value()) {
+                             reader->StartAt(first);
+                           } else {
+                             strip.a = g.a + first * g.lda;
+                           }
+                         });
+            } else {
+              PackedGemmRange(mine, row, end_row, column, end_column);
+            }
+          });
   return absl::OkStatus();
 }
 

@@ -8,10 +8,10 @@
 #include "backends/cpu/kernels/epilogue_of.h"
 #include "backends/cpu/kernels/kernel_tables.h"
 #include "backends/cpu/kernels/pixel_strips.h"
-#include "backends/cpu/kernels/product.h"
 #include "backends/cpu/kernels/window_rows.h"
 #include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/kernels/operands/gemm_ranges.h"
 #include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/operands/ranges.h"
 #include "runtime/kernels/packed/narrow_groups.h"
@@ -166,7 +166,7 @@ class Convolution {
                 int64_t first_row) {
     const bool narrow = g.k != 0 && IsNarrowGroup(call_.groups, static_cast<int64_t>(g.k),
                                                   static_cast<int64_t>(g.n));
-    ProductSize size = SizeOf(g, kTileRows, narrow ? kDepthwiseChannels : kPanelColumns);
+    GemmSize size = GemmSizeOf(g, kTileRows, narrow ? kDepthwiseChannels : kPanelColumns);
     size.work *= static_cast<double>(call_.groups);
     size.columns =
         narrow ? call_.out_channels : PackedGroupColumns(call_.groups, static_cast<int64_t>(g.n));
@@ -190,7 +190,7 @@ class Convolution {
                     rows.StartAt(first_row + static_cast<int64_t>(first));
                   });
     };
-    if (!strips_.used() || call_.groups == 1) return RunProduct(context_, size, multiply);
+    if (!strips_.used() || call_.groups == 1) return RunGemm(context_, size, multiply);
     RunRanges(context_, size.rows, size.row_step, size.work,
               [&](int part, int64_t first, int64_t last) {
                 multiply(part, static_cast<size_t>(first), static_cast<size_t>(last), 0,

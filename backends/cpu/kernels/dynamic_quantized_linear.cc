@@ -6,8 +6,8 @@
 #include "backends/cpu/dynamic_calls.h"
 #include "backends/cpu/kernels/epilogue_of.h"
 #include "backends/cpu/kernels/kernel_tables.h"
-#include "backends/cpu/kernels/product.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/kernels/operands/gemm_ranges.h"
 #include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/packed/dynamic_gemm.h"
 
@@ -95,11 +95,11 @@ absl::Status DynamicQuantizedLinear(KernelContext& context, const Call& call) {
   g.weight_sums = call.weight_sums->as<const int32_t>();
   g.c = out->as<float>();
   g.ldc = g.n;
-  const ProductSize size = {rows, static_cast<int64_t>(kDynamicRows), static_cast<int64_t>(g.n),
-                            static_cast<int64_t>(kDynamicPanelColumns),
-                            kQuantizedWork * static_cast<double>(g.m) * static_cast<double>(g.n) *
-                                static_cast<double>(g.k)};
-  RunProduct(context, size, [&](int, size_t row, size_t end_row, size_t column, size_t end_column) {
+  const GemmSize size = {rows, static_cast<int64_t>(kDynamicRows), static_cast<int64_t>(g.n),
+                         static_cast<int64_t>(kDynamicPanelColumns),
+                         kQuantizedWork * static_cast<double>(g.m) * static_cast<double>(g.n) *
+                             static_cast<double>(g.k)};
+  RunGemm(context, size, [&](int, size_t row, size_t end_row, size_t column, size_t end_column) {
     DynamicGemmRange(g, row, end_row, column, end_column);
   });
   return absl::OkStatus();

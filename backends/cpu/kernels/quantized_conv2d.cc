@@ -5,9 +5,9 @@
 #include "backends/cpu/kernels/epilogue_of.h"
 #include "backends/cpu/kernels/kernel_tables.h"
 #include "backends/cpu/kernels/patches.h"
-#include "backends/cpu/kernels/product.h"
 #include "backends/cpu/kernels/rows.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/kernels/operands/gemm_ranges.h"
 #include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/packed/quantized_depthwise.h"
 #include "runtime/kernels/packed/quantized_gemm.h"
@@ -56,18 +56,18 @@ absl::Status QuantizedConv2d(KernelContext& context, const Call<false>& call) {
     g.a = in.as<const uint8_t>();
     g.lda = g.k;
   }
-  RunProduct(context, SizeOf(g, kQuantizedTileRows, 2 * kQuantizedPanelColumns, kQuantizedWork),
-             [&](int part, size_t row, size_t end_row, size_t column, size_t end_column) {
-               const Patches<uint8_t>::Reader reader(patches, part);
-               QuantizedGemmArgs mine = g;
-               if (way != PatchWay::kRows) {
-                 mine.row_pointers = &Patches<uint8_t>::Reader::RowPointers;
-                 mine.source = &reader;
-                 mine.pointers = reader.pointers();
-               }
-               mine.copy = memory.CopyOf(part, scratch);
-               QuantizedGemmRange(mine, row, end_row, column, end_column);
-             });
+  RunGemm(context, GemmSizeOf(g, kQuantizedTileRows, 2 * kQuantizedPanelColumns, kQuantizedWork),
+          [&](int part, size_t row, size_t end_row, size_t column, size_t end_column) {
+            const Patches<uint8_t>::Reader reader(patches, part);
+            QuantizedGemmArgs mine = g;
+            if (way != PatchWay::kRows) {
+              mine.row_pointers = &Patches<uint8_t>::Reader::RowPointers;
+              mine.source = &reader;
+              mine.pointers = reader.pointers();
+            }
+            mine.copy = memory.CopyOf(part, scratch);
+            QuantizedGemmRange(mine, row, end_row, column, end_column);
+          });
   return absl::OkStatus();
 }
 

@@ -1,8 +1,8 @@
 // belay_cpu::quantized_linear.
 #include "backends/cpu/kernels/epilogue_of.h"
 #include "backends/cpu/kernels/kernel_tables.h"
-#include "backends/cpu/kernels/product.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/kernels/operands/gemm_ranges.h"
 #include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/packed/quantized_gemm.h"
 
@@ -29,10 +29,10 @@ absl::Status QuantizedLinear(KernelContext& context, const Call& call) {
   g.b = call.weight->as<const int8_t>();
   g.c = out->data;
   g.ldc = g.n;
-  RunProduct(context, SizeOf(g, kQuantizedTileRows, 2 * kQuantizedPanelColumns, kQuantizedWork),
-             [&](int, size_t row, size_t end_row, size_t column, size_t end_column) {
-               QuantizedGemmRange(g, row, end_row, column, end_column);
-             });
+  RunGemm(context, GemmSizeOf(g, kQuantizedTileRows, 2 * kQuantizedPanelColumns, kQuantizedWork),
+          [&](int, size_t row, size_t end_row, size_t column, size_t end_column) {
+            QuantizedGemmRange(g, row, end_row, column, end_column);
+          });
   return absl::OkStatus();
 }
 

@@ -3,9 +3,9 @@
 
 #include "backends/cpu/kernels/epilogue_of.h"
 #include "backends/cpu/kernels/kernel_tables.h"
-#include "backends/cpu/kernels/product.h"
 #include "backends/cpu/weight_only_calls.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/kernels/operands/gemm_ranges.h"
 #include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/packed/weight_only_gemm.h"
 #include "runtime/kernels/packed/weight_only_weights.h"
@@ -50,16 +50,16 @@ absl::Status WeightOnlyLinear(KernelContext& context, const Call& call) {
   const CheckedInt scratch = Scratch(g.m, g.k);
   ABSL_ASSIGN_OR_RETURN(float* memory,
                         ScratchArray<float>(context, scratch * context.num_threads()));
-  const ProductSize size = {
+  const GemmSize size = {
       static_cast<int64_t>(g.m), static_cast<int64_t>(kTileRows), static_cast<int64_t>(g.n),
       static_cast<int64_t>(kWeightOnlyPanelColumns),
       static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k)};
-  RunProduct(context, size,
-             [&](int part, size_t row, size_t end_row, size_t column, size_t end_column) {
-               WeightOnlyGemmArgs mine = g;
-               mine.scratch = memory + part * scratch.value();
-               WeightOnlyGemmRange(mine, row, end_row, column, end_column);
-             });
+  RunGemm(context, size,
+          [&](int part, size_t row, size_t end_row, size_t column, size_t end_column) {
+            WeightOnlyGemmArgs mine = g;
+            mine.scratch = memory + part * scratch.value();
+            WeightOnlyGemmRange(mine, row, end_row, column, end_column);
+          });
   return absl::OkStatus();
 }
 

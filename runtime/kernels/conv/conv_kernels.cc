@@ -98,7 +98,7 @@ void Dense(const KernelContext& context, const ConvGeometry& g, const float* inp
     for (int64_t group = 0; group < g.groups; ++group) {
       const float* image = input + (n * g.channels + group * g.group_channels()) * g.plane();
       const Patches patches{&g, image};
-      GemmF32Args args;
+      PackedGemmArgs args;
       args.m = static_cast<size_t>(g.group_filters());
       args.n = static_cast<size_t>(g.out_plane());
       args.k = static_cast<size_t>(g.patch());
@@ -114,8 +114,8 @@ void Dense(const KernelContext& context, const ConvGeometry& g, const float* inp
       args.c = out + (n * g.filters + group * g.group_filters()) * g.out_plane();
       args.ldc = args.n;
       args.row_bias = bias == nullptr ? nullptr : bias + group * g.group_filters();
-      args.scratch = scratch;
-      GemmF32(context, args);
+      args.panels = scratch;
+      Gemm(context, args);
     }
   }
 }
@@ -141,21 +141,21 @@ void ScatterTap(const ConvGeometry& g, const float* products, const int64_t* k, 
 
 // Scratch memory of a transposed convolution, in floats.
 struct TransposedScratch {
-  uint64_t panel, matrix, products;
+  uint64_t panels, matrix, products;
   TransposedScratch(const KernelContext& context, const ConvGeometry& g)
-      : panel(GemmScratch(static_cast<size_t>(g.group_channels())) *
-              static_cast<uint64_t>(context.num_threads())),
+      : panels(PanelsSize(static_cast<size_t>(g.group_channels()), static_cast<size_t>(g.plane())) *
+               static_cast<uint64_t>(context.num_threads())),
         matrix(static_cast<uint64_t>(g.group_filters()) *
                static_cast<uint64_t>(g.group_channels())),
         products(static_cast<uint64_t>(g.group_filters()) * static_cast<uint64_t>(g.plane())) {}
-  uint64_t total() const { return panel + matrix + products; }
+  uint64_t total() const { return panels + matrix + products; }
 };
 
 // One GEMM per kernel position: [filters, channels] x [channels, image elements].
 void Transposed(const KernelContext& context, const ConvGeometry& g, const float* input,
                 const float* weight, const float* bias, float* out, float* scratch) {
   const TransposedScratch parts(context, g);
-  float* matrix = scratch + parts.panel;
+  float* matrix = scratch + parts.panels;
   float* products = matrix + parts.matrix;
   const int64_t filters = g.group_filters(), channels = g.group_channels(), taps = g.taps();
   for (int64_t n = 0; n < g.batch; ++n) {
@@ -174,7 +174,7 @@ void Transposed(const KernelContext& context, const ConvGeometry& g, const float
               for (int64_t c = 0; c < channels; ++c)
                 matrix[f * channels + c] = w[(c * filters + f) * taps + tap];
             }
-            GemmF32Args args;
+            PackedGemmArgs args;
             args.m = static_cast<size_t>(filters);
             args.n = static_cast<size_t>(g.plane());
             args.k = static_cast<size_t>(channels);
@@ -184,8 +184,8 @@ void Transposed(const KernelContext& context, const ConvGeometry& g, const float
             args.ldb = args.n;
             args.c = products;
             args.ldc = args.n;
-            args.scratch = scratch;
-            GemmF32(context, args);
+            args.panels = scratch;
+            Gemm(context, args);
             if (Budget::Stop()) return;
             const double work = kElementWork * static_cast<double>(filters * g.plane());
             RunRanges(context, filters, 1, work, [&](int, int64_t first, int64_t last) {
@@ -239,7 +239,8 @@ uint64_t CopyOf(const TensorView* t) {
 }
 uint64_t OwnScratch(const KernelContext& context, const ConvGeometry& g, bool transposed) {
   if (transposed) return TransposedScratch(context, g).total();
-  return GemmScratch(static_cast<size_t>(g.patch())) * static_cast<uint64_t>(context.num_threads());
+  return PanelsSize(static_cast<size_t>(g.patch()), static_cast<size_t>(g.out_plane())) *
+         static_cast<uint64_t>(context.num_threads());
 }
 
 // Returns a tensor as row-major floats: its data, or a copy at `room`, which is advanced.

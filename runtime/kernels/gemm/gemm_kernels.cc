@@ -1,5 +1,5 @@
 // mm, bmm, addmm and _grouped_mm. float32 matrices with contiguous rows are read in place.
-// Otherwise the left operand is copied and the right one is packed panel by panel.
+// Otherwise the left operand is copied and the right one is packed a few panels at a time.
 #include <algorithm>
 #include <optional>
 
@@ -14,7 +14,6 @@
 #include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/operands/ranges.h"
 #include "runtime/kernels/operands/strided_view.h"
-#include "runtime/kernels/pointwise/loops.h"
 
 namespace belay {
 namespace {
@@ -45,56 +44,52 @@ struct Product {
   float alpha = 1, beta = 1;
 };
 
-// Parts of the scratch memory, in floats: a panel per thread; copies of A and C, one for each matrix
-// that is computed at a time; a copy of the addend. Copies that are not needed are empty.
+// Parts of the scratch memory, in floats: panels per thread; copies of A and C, one for each matrix
+// that is computed at a time. Copies that are not needed are empty.
 struct Scratch {
-  uint64_t panel = 0, a = 0, c = 0, addend = 0;
+  uint64_t panels = 0, a = 0, c = 0;
   uint64_t threads = 1, copies = 1;
-  float* PanelOf(float* scratch, int thread) const {
-    return scratch + panel * static_cast<uint64_t>(thread);
+  float* PanelsOf(float* scratch, int thread) const {
+    return scratch + panels * static_cast<uint64_t>(thread);
   }
   float* CopiesOf(float* scratch, int copy) const {
-    return scratch + panel * threads + (a + c) * static_cast<uint64_t>(copy);
+    return scratch + panels * threads + (a + c) * static_cast<uint64_t>(copy);
   }
-  float* Addend(float* scratch) const { return CopiesOf(scratch, static_cast<int>(copies)); }
-  uint64_t total() const { return panel * threads + (a + c) * copies + addend; }
+  uint64_t total() const { return panels * threads + (a + c) * copies; }
 };
 
 // Whether the addend is a row that the GEMM adds as column bias.
-bool IsColumnBias(const TensorView& addend, int64_t columns, double beta) {
+bool IsColumnBias(const TensorView& addend, int64_t columns, float beta) {
   return addend.rank() == 1 && addend.sizes[0] == columns && addend.dtype == DType::kFloat32 &&
          addend.strides[0] == 1 && beta == 1;
 }
 
 Scratch ScratchFor(const KernelContext& context, const TensorView& a, const TensorView& b,
-                   const TensorView& out, const TensorView* addend, double beta) {
+                   const TensorView& out) {
   const int last = a.rank() - 1;
   const uint64_t m = static_cast<uint64_t>(a.sizes[last - 1]),
                  k = static_cast<uint64_t>(a.sizes[last]),
                  n = static_cast<uint64_t>(b.sizes[b.rank() - 1]);
   Scratch s;
-  s.panel = GemmScratch(k);
+  s.panels = PanelsSize(k, n);
   s.threads = static_cast<uint64_t>(context.num_threads());
   if (a.rank() == 3) s.copies = std::min(s.threads, static_cast<uint64_t>(a.sizes[0]));
   if (!HasRows(a)) s.a = m * k;
   if (!HasRows(out)) s.c = m * n;
-  if (addend != nullptr && !IsColumnBias(*addend, static_cast<int64_t>(n), beta)) s.addend = m * n;
   return s;
 }
 
-// Computes one matrix of the result. `thread` is its thread and the number of its copies; without
-// one, all threads compute it. The addend is copied already, unless it is a column bias.
-void MultiplyMatrices(const KernelContext& context, const Product& p, const TensorView& left,
-                      const TensorView& right, const TensorView& result, const Scratch& parts,
-                      float* scratch, std::optional<int> thread) {
+// Computes one matrix of the result. `addend` has its sizes, or is a column bias, or null. `thread`
+// is its thread and the number of its copies; without one, all threads compute it.
+void MultiplyMatrices(const KernelContext& context, const Product& p, const TensorView* addend,
+                      const TensorView& left, const TensorView& right, const TensorView& result,
+                      const Scratch& parts, float* scratch, std::optional<int> thread) {
   float* const a_copy = parts.CopiesOf(scratch, thread.value_or(0));
-  float* const c_copy = a_copy + parts.a;
-  const float* const addend_copy = parts.Addend(scratch);
-  GemmF32Args args;
+  PackedGemmArgs args;
   args.m = static_cast<size_t>(left.sizes[0]);
   args.n = static_cast<size_t>(right.sizes[1]);
   args.k = static_cast<size_t>(left.sizes[1]);
-  args.scratch = parts.PanelOf(scratch, thread.value_or(0));
+  args.panels = parts.PanelsOf(scratch, thread.value_or(0));
   args.alpha = p.alpha;
   if (parts.a != 0) {
     CopyConvertible(left, TensorView::Contiguous(DType::kFloat32, left.sizes, a_copy));
@@ -111,26 +106,26 @@ void MultiplyMatrices(const KernelContext& context, const Product& p, const Tens
     args.pack = &PackStrided;
     args.pack_source = &right;
   }
-  if (p.addend != nullptr && parts.addend == 0) args.column_bias = p.addend->as<const float>();
-  float* c = parts.c != 0 ? c_copy : result.as<float>();
-  args.c = c;
+  args.c = parts.c != 0 ? a_copy + parts.a : result.as<float>();
   args.ldc = parts.c != 0 ? args.n : static_cast<size_t>(result.strides[0]);
-  if (thread.has_value()) {
-    GemmF32(args);
-  } else {
-    GemmF32(context, args);
-  }
-  if (parts.addend != 0) {
-    PointwiseParams beta;
-    beta.Set(0, EValue(static_cast<double>(p.beta)));
-    const VectorLoop add = FindLoop(PointwiseOp::kAdd, DType::kFloat32);
-    for (size_t r = 0; r < args.m; ++r) {
-      const void* operands[] = {c + r * args.ldc, addend_copy + r * args.n};
-      add(operands, c + r * args.ldc, args.n, beta);
+  if (addend != nullptr && addend->rank() == 1) {
+    args.epilogue.bias = addend->as<const float>();
+  } else if (addend != nullptr) {
+    TensorView c = TensorView::Contiguous(DType::kFloat32, result.sizes, args.c);
+    c.strides[0] = static_cast<int64_t>(args.ldc);
+    CopyConvertible(*addend, c);
+    for (size_t r = 0; r < args.m && p.beta != 1; ++r) {
+      for (size_t j = 0; j < args.n; ++j) args.c[r * args.ldc + j] *= p.beta;
     }
+    args.epilogue.other = args.c;
+  }
+  if (thread.has_value()) {
+    PackedGemm(args);
+  } else {
+    Gemm(context, args);
   }
   if (parts.c == 0) return;
-  CopyConvertible(TensorView::Contiguous(DType::kFloat32, result.sizes, c_copy), result);
+  CopyConvertible(TensorView::Contiguous(DType::kFloat32, result.sizes, args.c), result);
 }
 
 absl::Status Multiply(KernelContext& context, const Product& p, int batch_dims) {
@@ -141,18 +136,15 @@ absl::Status Multiply(KernelContext& context, const Product& p, int batch_dims) 
   TensorView addend;
   if (p.addend != nullptr) {
     ABSL_ASSIGN_OR_RETURN(addend, ExpandTo(*p.addend, out->sizes));
+    if (IsColumnBias(*p.addend, out->sizes[1], p.beta)) addend = *p.addend;
   }
   if (out->numel() == 0) return absl::OkStatus();
-  const Scratch parts = ScratchFor(context, a, b, *out, p.addend, p.beta);
+  const Scratch parts = ScratchFor(context, a, b, *out);
   ABSL_ASSIGN_OR_RETURN(float* scratch,
                         ScratchArray<float>(context, static_cast<int64_t>(parts.total())));
-  if (parts.addend != 0) {
-    CopyConvertible(addend,
-                    TensorView::Contiguous(DType::kFloat32, addend.sizes, parts.Addend(scratch)));
-  }
   const auto multiply = [&](int64_t i, std::optional<int> thread) {
-    MultiplyMatrices(context, p, MatrixOf(a, i), MatrixOf(b, i), MatrixOf(*out, i), parts, scratch,
-                     thread);
+    MultiplyMatrices(context, p, p.addend == nullptr ? nullptr : &addend, MatrixOf(a, i),
+                     MatrixOf(b, i), MatrixOf(*out, i), parts, scratch, thread);
   };
   const int64_t batches = batch_dims == 0 ? 1 : a.sizes[0];
   if (batches == 1) {
@@ -194,14 +186,14 @@ absl::Status GroupedMm(KernelContext& context, const GroupedProductCall<KernelAr
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, a.dtype, shape));
   if (out->numel() == 0) return absl::OkStatus();
-  const Scratch parts = ScratchFor(context, a, b, *out, nullptr, 0);
+  const Scratch parts = ScratchFor(context, a, b, *out);
   ABSL_ASSIGN_OR_RETURN(float* scratch,
                         ScratchArray<float>(context, static_cast<int64_t>(parts.total())));
   const Product p = {.a = &a, .b = &b};
   return ForEachGroup(*call.offsets, a.sizes[0], [&](int64_t group, int64_t first, int64_t end) {
     TensorView left = RowsOf(a, first, end), right = MatrixOf(b, std::max<int64_t>(group, 0));
     if (group < 0) left.sizes[1] = right.sizes[0] = 0;  // empty sums
-    MultiplyMatrices(context, p, left, right, RowsOf(*out, first, end), parts, scratch,
+    MultiplyMatrices(context, p, nullptr, left, right, RowsOf(*out, first, end), parts, scratch,
                      std::nullopt);
   });
 }
@@ -219,41 +211,27 @@ bool AcceptsGrouped(const KernelContext& context, const GroupedProductCall<Kerne
   return kTypes.contains(call.a->dtype) && call.b->sizes[0] > 0 && out.ok() &&
          (*out)->dtype == call.a->dtype && (*out)->rank() == 2;
 }
-uint64_t GroupedScratch(const KernelContext& context,
-                        const GroupedProductCall<KernelArguments>& call) {
-  const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
-  if (!out.ok()) return 0;
-  return ScratchFor(context, *call.a, *call.b, **out, nullptr, 0).total() * sizeof(float);
-}
 
-template <ProductForm kForm>
-uint64_t PlainScratch(const KernelContext& context,
-                      const ProductCall<KernelArguments, kForm>& call) {
+template <class Call>
+uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
   if (!out.ok()) return 0;
-  return ScratchFor(context, *call.a, *call.b, **out, nullptr, 0).total() * sizeof(float);
-}
-// Includes space for the addend even if its factor is 0: a computed factor may have another value
-// when the kernel runs.
-uint64_t AddmmScratch(const KernelContext& context, const AddmmCall& call) {
-  const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
-  if (!out.ok()) return 0;
-  return ScratchFor(context, *call.a, *call.b, **out, call.self, call.beta.number.real()).total() *
-         sizeof(float);
+  return ScratchFor(context, *call.a, *call.b, **out).total() * sizeof(float);
 }
 
 template <ProductForm kForm>
 constexpr Kernel PlainRow(std::string_view op, std::string_view name) {
-  return KernelRow<&Plain<kForm>, &AcceptsPlain<kForm>, &PlainScratch<kForm>>(
-      op, "self mat2", name, KernelEngine::kHighway);
+  return KernelRow<&Plain<kForm>, &AcceptsPlain<kForm>,
+                   &ScratchBytes<ProductCall<KernelArguments, kForm>>>(op, "self mat2", name,
+                                                                       KernelEngine::kHighway);
 }
 
 constexpr Kernel kKernels[] = {
     PlainRow<kMm>("aten.mm.default", "MmSimd"),
     PlainRow<kBmm>("aten.bmm.default", "BmmSimd"),
-    KernelRow<&Addmm, &AcceptsAddmm, &AddmmScratch>(
+    KernelRow<&Addmm, &AcceptsAddmm, &ScratchBytes<AddmmCall>>(
         "aten.addmm.default", "self mat1 mat2 beta alpha", "AddmmSimd", KernelEngine::kHighway),
-    KernelRow<&GroupedMm, &AcceptsGrouped, &GroupedScratch>(
+    KernelRow<&GroupedMm, &AcceptsGrouped, &ScratchBytes<GroupedProductCall<KernelArguments>>>(
         "aten._grouped_mm.default", "self mat2 offs bias out_dtype", "GroupedMmSimd",
         KernelEngine::kHighway),
 };

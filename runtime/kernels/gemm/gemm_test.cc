@@ -1,13 +1,10 @@
 // GEMM against the reference kernels. The allowed error covers both: the Highway kernel accumulates
-// in float (gemm.h), the reference kernel in double. alpha, the addend and beta add three
+// in float (packed_gemm.h), the reference kernel in double. alpha, the addend and beta add three
 // roundings, the two results one each.
-#include <atomic>
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "runtime/core/budget.h"
 #include "runtime/core/testing.h"
-#include "runtime/kernels/gemm/gemm.h"
 #include "runtime/kernels/kernel_comparison.h"
 
 namespace belay {
@@ -31,28 +28,6 @@ KernelCall Addmm(DType dtype, const Sizes& addend, int64_t m, int64_t k, int64_t
   call.arguments.push_back(EValue(beta));
   call.arguments.push_back(EValue(alpha));
   return call;
-}
-
-TEST(GemmTest, CanBeCancelled) {
-  constexpr size_t kSize = 512;
-  const std::vector<float> factor(kSize * kSize, 1.0f);
-  std::vector<float> product(kSize * kSize, -1.0f), scratch(GemmScratch(kSize));
-  GemmF32Args args;
-  args.m = args.n = args.k = args.lda = args.ldb = args.ldc = kSize;
-  args.a = args.b = factor.data();
-  args.c = product.data();
-  args.scratch = scratch.data();
-  const std::atomic<bool> cancel = true;
-  Budget budget;
-  budget.cancel = &cancel;
-  {
-    const Budget::Scope scope(&budget);
-    GemmF32(args);
-  }
-  EXPECT_TRUE(budget.cut_short());
-  EXPECT_EQ(product.back(), -1.0f);
-  GemmF32(args);
-  EXPECT_EQ(product.back(), static_cast<float>(kSize));
 }
 
 TEST(GemmTest, AllTileTails) {

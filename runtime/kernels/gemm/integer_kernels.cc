@@ -1,5 +1,5 @@
-// mm, bmm and addmm (with factors of 1) of integers. A is copied once, B panel by panel, to the
-// compute type.
+// mm, bmm and addmm (with factors of 1) of integers. Bytes are multiplied by quantized_gemm.h: exact
+// modulo 256, with and without sign. A is copied once, B panel by panel, to the compute type.
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
@@ -9,32 +9,43 @@
 #include "runtime/kernel_interface/shape_rules/matmul.h"
 #include "runtime/kernels/element_copy/copy_strided.h"
 #include "runtime/kernels/gemm/factors.h"
-#include "runtime/kernels/gemm/integer_gemm.h"
+#include "runtime/kernels/gemm/panel_gemm.h"
+#include "runtime/kernels/operands/gemm_ranges.h"
+#include "runtime/kernels/operands/grouped_rows.h"
 #include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/operands/strided_view.h"
+#include "runtime/kernels/packed/quantized_gemm.h"
+#include "runtime/kernels/packed/quantized_weights.h"
 
 namespace belay {
 namespace {
 
 constexpr DTypeSet kTypes = {DType::kInt8, DType::kUint8, DType::kInt16, DType::kInt32,
                              DType::kInt64};
-constexpr int64_t kColumns = static_cast<int64_t>(kGemmPanelColumns);
+constexpr int64_t kColumns = kPanelColumns;
+constexpr int64_t kRowStep = 12;  // rows of a register tile on the widest instruction set
 
 bool IsByte(DType dtype) { return DTypeSize(dtype) == 1; }
-DType ComputeType(DType dtype) { return dtype == DType::kInt64 ? dtype : DType::kInt32; }
-int64_t QuadsOf(int64_t k) { return (k + 3) / 4; }
+DType ComputeType(DType dtype) {
+  return dtype == DType::kInt64 || IsByte(dtype) ? dtype : DType::kInt32;
+}
 
-// Offsets of the parts of the scratch memory, in bytes; each is aligned for its elements.
+// Sizes of the parts of the scratch memory, in bytes, each aligned for its elements: results and a
+// panel of B per thread, and a copy of A.
 struct Scratch {
   uint64_t c = 0, panel = 0, a = 0;
-  uint64_t total() const { return c + panel + a; }
+  uint64_t threads = 1;
+  uint64_t total() const { return (c + panel) * threads + a; }
 };
 
-Scratch ScratchFor(DType dtype, int64_t m, int64_t k) {
-  const uint64_t size = DTypeSize(ComputeType(dtype)), rows = static_cast<uint64_t>(m);
-  const uint64_t depth_bytes =
-      IsByte(dtype) ? static_cast<uint64_t>(QuadsOf(k)) * kQuad : static_cast<uint64_t>(k) * size;
-  return {rows * kGemmPanelColumns * size, depth_bytes * kGemmPanelColumns, rows * depth_bytes};
+Scratch ScratchFor(const KernelContext& context, DType dtype, int64_t m, int64_t k) {
+  const uint64_t rows = static_cast<uint64_t>(m), depth = static_cast<uint64_t>(k),
+                 size = DTypeSize(ComputeType(dtype));
+  const uint64_t sum = std::max<uint64_t>(size, sizeof(int32_t));
+  // A panel of bytes has a depth of whole VNNI-4 groups.
+  const uint64_t panel_depth = IsByte(dtype) ? (depth + 3) / 4 * 4 : depth;
+  return {rows * kPanelColumns * sum, panel_depth * kPanelColumns * size, rows * depth * size,
+          static_cast<uint64_t>(context.num_threads())};
 }
 
 // Returns columns [first, first + count) of a matrix.
@@ -51,17 +62,6 @@ void CopyRows(const TensorView& from, DType dtype, int64_t row, void* to) {
   target.strides = {row, 1};
   target.data = to;
   CopyConvertible(from, target);
-}
-
-// Packs a panel in VNNI-4 layout: panel(k / 4, n, k % 4) = b[k, n], padded with zeros.
-void PackVnni4(const TensorView& b, int8_t* panel) {
-  const int64_t k = b.sizes[0], n = b.sizes[1];
-  std::memset(panel, 0, static_cast<size_t>(QuadsOf(k) * 4 * kColumns));
-  for (int64_t p = 0; p < k; ++p) {
-    const int8_t* from = b.as<const int8_t>() + p * b.strides[0];
-    int8_t* to = panel + p / 4 * 4 * kColumns + p % 4;
-    for (int64_t j = 0; j < n; ++j) to[j * 4] = from[j * b.strides[1]];
-  }
 }
 
 // out = c + addend for a panel of columns; c has type T and rows of kColumns.
@@ -95,76 +95,88 @@ void StorePanel(const void* c, const TensorView* addend, const TensorView& out) 
   }
 }
 
+// Multiplies rows of A by a panel of columns; C has rows of kPanelColumns elements.
 template <class T>
-void MultiplyWords(const TensorView& right, int64_t m, const std::byte* a, std::byte* panel,
+void MultiplyWords(const TensorView& columns, size_t m, const std::byte* a, std::byte* panel,
                    std::byte* c) {
   constexpr DType kType = std::is_same_v<T, int64_t> ? DType::kInt64 : DType::kInt32;
-  IntegerPanel<T> p;
-  p.m = static_cast<size_t>(m);
-  p.n = static_cast<size_t>(right.sizes[1]);
-  p.k = p.lda = static_cast<size_t>(right.sizes[0]);
-  p.a = reinterpret_cast<const T*>(a);
-  p.b = reinterpret_cast<const T*>(panel);
-  p.c = reinterpret_cast<T*>(c);
-  p.ldc = kGemmPanelColumns;
-  if (right.sizes[1] < kColumns) std::memset(panel, 0, p.k * kGemmPanelColumns * sizeof(T));
-  CopyRows(right, kType, kColumns, panel);
-  MultiplyIntegers(p);
+  PanelArgs<T, T> g;
+  g.m = m;
+  g.n = static_cast<size_t>(columns.sizes[1]);
+  g.k = g.lda = static_cast<size_t>(columns.sizes[0]);
+  g.a = reinterpret_cast<const T*>(a);
+  g.b = reinterpret_cast<const T*>(panel);
+  g.c = reinterpret_cast<T*>(c);
+  g.ldb = g.ldc = kPanelColumns;
+  if (columns.sizes[1] < kColumns) std::memset(panel, 0, g.k * kPanelColumns * sizeof(T));
+  CopyRows(columns, kType, kColumns, panel);
+  MultiplyPanel(g);
 }
 
-void MultiplyQuads(const TensorView& right, int64_t m, const std::byte* a, std::byte* panel,
+void MultiplyBytes(const TensorView& columns, size_t m, const std::byte* a, std::byte* panel,
                    std::byte* c) {
-  PackVnni4(right, reinterpret_cast<int8_t*>(panel));
-  BytePanel p;
-  p.m = static_cast<size_t>(m);
-  p.n = static_cast<size_t>(right.sizes[1]);
-  p.quads = static_cast<size_t>(QuadsOf(right.sizes[0]));
-  p.a = reinterpret_cast<const uint8_t*>(a);
-  p.b = reinterpret_cast<const int8_t*>(panel);
-  p.c = reinterpret_cast<int32_t*>(c);
-  p.ldc = kGemmPanelColumns;
-  MultiplyBytes(p);
+  int8_t* const packed = reinterpret_cast<int8_t*>(panel);
+  PackQuantizedMatrix(columns.as<const int8_t>(), 1, columns.sizes[0], columns.sizes[1], 0,
+                      columns.strides[0], columns.strides[1], packed);
+  QuantizedGemmArgs g;
+  g.m = m;
+  g.n = static_cast<size_t>(columns.sizes[1]);
+  g.k = g.lda = static_cast<size_t>(columns.sizes[0]);
+  g.a = reinterpret_cast<const uint8_t*>(a);
+  g.b = packed;
+  g.c = c;
+  g.ldc = kPanelColumns;
+  QuantizedGemm(g);
 }
 
-// Computes a b + addend; `addend` may be null.
+// Computes a b + addend for matrices on the threads of the context; `addend` may be null.
+void MultiplyMatrices(const KernelContext& context, const TensorView& left, const TensorView& right,
+                      const TensorView* addend, const TensorView& out, const Scratch& parts,
+                      std::byte* scratch) {
+  const DType dtype = out.dtype, type = ComputeType(dtype);
+  const int64_t m = left.sizes[0], k = left.sizes[1], n = right.sizes[1];
+  std::byte* const a = scratch + (parts.c + parts.panel) * parts.threads;
+  CopyRows(left, type, k, a);
+  const GemmSize size = {m,
+                         kRowStep,
+                         n,
+                         kColumns,
+                         static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k),
+                         /*packs=*/true};
+  RunPanels(context, size, [&](int part, size_t row, size_t end_row, size_t column, size_t end) {
+    std::byte* const c = scratch + (parts.c + parts.panel) * static_cast<uint64_t>(part);
+    std::byte* const panel = c + parts.c;
+    const auto first_row = static_cast<int64_t>(row), last_row = static_cast<int64_t>(end_row),
+               first = static_cast<int64_t>(column), count = static_cast<int64_t>(end - column);
+    const TensorView columns = ColumnsOf(right, first, count);
+    const std::byte* const rows = a + row * static_cast<uint64_t>(k) * DTypeSize(type);
+    (IsByte(dtype)           ? &MultiplyBytes
+     : type == DType::kInt64 ? &MultiplyWords<int64_t>
+                             : &MultiplyWords<int32_t>)(columns, end_row - row, rows, panel, c);
+    TensorView extra;
+    if (addend != nullptr) extra = RowsOf(ColumnsOf(*addend, first, count), first_row, last_row);
+    StorePanel(c, addend == nullptr ? nullptr : &extra,
+               RowsOf(ColumnsOf(out, first, count), first_row, last_row));
+  });
+}
+
 absl::Status Multiply(KernelContext& context, const TensorView& a, const TensorView& b,
                       const TensorView* addend, int batch_dims) {
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
                         MatMulShape<CheckedInt>(ToDims(a.sizes), ToDims(b.sizes), batch_dims));
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, a.dtype, shape));
-  const int64_t batches = batch_dims == 0 ? 1 : a.sizes[0];
-  const int64_t m = a.sizes[batch_dims], k = a.sizes[batch_dims + 1], n = b.sizes[batch_dims + 1];
   TensorView added;
   if (addend != nullptr) {
     ABSL_ASSIGN_OR_RETURN(added, ExpandTo(*addend, out->sizes));
   }
   if (out->numel() == 0) return absl::OkStatus();
-  const DType dtype = a.dtype;
-  const Scratch parts = ScratchFor(dtype, m, k);
+  const Scratch parts = ScratchFor(context, a.dtype, a.sizes[batch_dims], a.sizes[batch_dims + 1]);
   ABSL_ASSIGN_OR_RETURN(std::byte * scratch,
                         ScratchArray<std::byte>(context, static_cast<int64_t>(parts.total())));
-  std::byte *const c = scratch, *const panel = c + parts.c, *const a_copy = panel + parts.panel;
+  const int64_t batches = batch_dims == 0 ? 1 : a.sizes[0];
   for (int64_t i = 0; i < batches; ++i) {
-    const TensorView left = MatrixOf(a, i), right = MatrixOf(b, i), result = MatrixOf(*out, i);
-    if (IsByte(dtype)) {
-      if (k % 4 != 0) std::memset(a_copy, 0, parts.a);
-      CopyRows(left, dtype, QuadsOf(k) * 4, a_copy);
-    } else {
-      CopyRows(left, ComputeType(dtype), k, a_copy);
-    }
-    for (int64_t first = 0; first < n; first += kColumns) {
-      const int64_t count = std::min(n - first, kColumns);
-      const TensorView columns = ColumnsOf(right, first, count);
-      if (IsByte(dtype)) {
-        MultiplyQuads(columns, m, a_copy, panel, c);
-      } else if (dtype == DType::kInt64) {
-        MultiplyWords<int64_t>(columns, m, a_copy, panel, c);
-      } else {
-        MultiplyWords<int32_t>(columns, m, a_copy, panel, c);
-      }
-      const TensorView extra = addend == nullptr ? TensorView() : ColumnsOf(added, first, count);
-      StorePanel(c, addend == nullptr ? nullptr : &extra, ColumnsOf(result, first, count));
-    }
+    MultiplyMatrices(context, MatrixOf(a, i), MatrixOf(b, i), addend == nullptr ? nullptr : &added,
+                     MatrixOf(*out, i), parts, scratch);
   }
   return absl::OkStatus();
 }
@@ -198,7 +210,7 @@ bool AcceptsAddmm(const KernelContext& context, const AddmmCall& call) {
 template <class Call>
 uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
   const TensorView& a = *call.a;
-  return ScratchFor(a.dtype, a.sizes[a.rank() - 2], a.sizes[a.rank() - 1]).total();
+  return ScratchFor(context, a.dtype, a.sizes[a.rank() - 2], a.sizes[a.rank() - 1]).total();
 }
 
 constexpr KernelEngine kHighway = KernelEngine::kHighway;

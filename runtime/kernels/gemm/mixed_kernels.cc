@@ -7,7 +7,8 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel_interface/kernel_arguments.h"
 #include "runtime/kernels/element_copy/copy_strided.h"
-#include "runtime/kernels/gemm/mixed_gemm.h"
+#include "runtime/kernels/gemm/panel_gemm.h"
+#include "runtime/kernels/operands/gemm_ranges.h"
 #include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/operands/quantized_weights.h"
 #include "runtime/kernels/operands/strided_view.h"
@@ -15,22 +16,28 @@
 namespace belay {
 namespace {
 
-constexpr int64_t kColumns = static_cast<int64_t>(kGemmPanelColumns);
+constexpr int64_t kColumns = kPanelColumns;
+constexpr int64_t kRowStep = 6;  // rows of a register tile on the widest instruction set
 
 bool HasFloatRows(const TensorView& t) { return t.strides[1] == 1 || t.sizes[1] <= 1; }
 
-// Offsets of the parts of the scratch memory, in floats.
+// Sizes of the parts of the scratch memory, in floats: scales, zero points and a panel per thread, and
+// a copy of the input. Parameters of depths are those of the first thread.
 struct Scratch {
-  uint64_t panel = 0, scale = 0, zero = 0, a = 0;
-  uint64_t total() const { return panel + scale + zero + a; }
+  uint64_t panel = 0, parameters = 0, a = 0;
+  uint64_t threads = 1;
+  uint64_t of_thread() const { return panel + 2 * parameters; }
+  uint64_t total() const { return of_thread() * threads + a; }
 };
 
 // `groups`: maximal number of parameters per column.
-Scratch ScratchFor(const TensorView& input, int64_t groups, bool linear) {
+Scratch ScratchFor(const KernelContext& context, const TensorView& input, int64_t groups,
+                   bool linear) {
   const uint64_t k = static_cast<uint64_t>(input.sizes[1]);
   Scratch s;
-  s.panel = k * kGemmPanelColumns / sizeof(float);
-  s.scale = s.zero = linear ? static_cast<uint64_t>(groups) * kGemmPanelColumns : k;
+  s.threads = static_cast<uint64_t>(context.num_threads());
+  s.panel = k * kPanelColumns / sizeof(float);
+  s.parameters = linear ? static_cast<uint64_t>(groups) * kPanelColumns : k;
   if (!HasFloatRows(input)) s.a = static_cast<uint64_t>(input.numel());
   return s;
 }
@@ -81,36 +88,41 @@ absl::Status MixedProduct(KernelContext& context,
   if (input.dtype != DType::kFloat32 || out.dtype != DType::kFloat32 || !HasFloatRows(out))
     return absl::InternalError("the call changed after the kernel was chosen");
   const int64_t groups = depth == 0 ? 0 : (depth + operands.group - 1) / operands.group;
-  const Scratch parts = ScratchFor(input, groups, kLinear);
+  const Scratch parts = ScratchFor(context, input, groups, kLinear);
   ABSL_ASSIGN_OR_RETURN(float* scratch,
                         ScratchArray<float>(context, static_cast<int64_t>(parts.total())));
-  int8_t* const packed = reinterpret_cast<int8_t*>(scratch);
-  float* const scale = scratch + parts.panel;
-  float* const zero = scale + parts.scale;
-  MixedPanel panel;
-  panel.m = static_cast<size_t>(out.sizes[0]);
-  panel.k = static_cast<size_t>(depth);
-  panel.a = input.as<const float>();
-  panel.lda = static_cast<size_t>(input.strides[0]);
-  panel.ldc = static_cast<size_t>(out.strides[0]);
-  panel.group = kLinear ? static_cast<size_t>(operands.group) : 0;
-  panel.scale = scale;
-  panel.zero = zero;
+  PanelArgs<float, int8_t> g;
+  g.k = static_cast<size_t>(depth);
+  g.a = input.as<const float>();
+  g.lda = static_cast<size_t>(input.strides[0]);
+  g.ldc = static_cast<size_t>(out.strides[0]);
+  g.group = kLinear ? static_cast<size_t>(operands.group) : 0;
   if (parts.a != 0) {
-    float* const rows = zero + parts.zero;
+    float* const rows = scratch + parts.of_thread() * parts.threads;
     CopyConvertible(input, TensorView::Contiguous(DType::kFloat32, input.sizes, rows));
-    panel.a = rows;
-    panel.lda = panel.k;
+    g.a = rows;
+    g.lda = g.k;
   }
-  if (!kLinear) {
-    LoadDepthParameters(operands.scales, depth, scale);
-    LoadDepthParameters(operands.zero_points, depth, zero);
+  if constexpr (!kLinear) {
+    LoadDepthParameters(operands.scales, depth, scratch);
+    LoadDepthParameters(operands.zero_points, depth, scratch + parts.parameters);
   }
-  for (int64_t first = 0; first < columns; first += kColumns) {
-    const int64_t count = std::min(columns - first, kColumns);
-    if (kLinear) {
-      LoadColumnParameters(operands, operands.scales, first, count, scale);
-      LoadColumnParameters(operands, operands.zero_points, first, count, zero);
+  const GemmSize size = {out.sizes[0],
+                         kRowStep,
+                         columns,
+                         kColumns,
+                         static_cast<double>(out.numel()) * static_cast<double>(depth),
+                         /*packs=*/true};
+  RunPanels(context, size, [&](int part, size_t row, size_t end_row, size_t column, size_t end) {
+    float* const own = scratch + parts.of_thread() * static_cast<uint64_t>(part);
+    int8_t* const packed = reinterpret_cast<int8_t*>(own + 2 * parts.parameters);
+    const auto first = static_cast<int64_t>(column), count = static_cast<int64_t>(end - column);
+    PanelArgs<float, int8_t> panel = g;
+    panel.scale = kLinear ? own : scratch;
+    panel.zero = panel.scale + parts.parameters;
+    if constexpr (kLinear) {
+      LoadColumnParameters(operands, operands.scales, first, count, own);
+      LoadColumnParameters(operands, operands.zero_points, first, count, own + parts.parameters);
     }
     if (depth > 0 && operands.column_stride() == 1 && count == kColumns) {
       panel.b = operands.weight->as<const int8_t>() + first;
@@ -118,12 +130,14 @@ absl::Status MixedProduct(KernelContext& context,
     } else if (depth > 0) {
       PackColumns(operands, first, count, packed);
       panel.b = packed;
-      panel.ldb = kGemmPanelColumns;
+      panel.ldb = kPanelColumns;
     }
-    panel.n = static_cast<size_t>(count);
-    panel.c = out.as<float>() + first;
-    MultiplyMixed(panel);
-  }
+    panel.m = end_row - row;
+    panel.n = end - column;
+    if (depth > 0) panel.a += row * g.lda;
+    panel.c = out.as<float>() + row * g.ldc + column;
+    MultiplyPanel(panel);
+  });
   return FinishMixedProduct(context, call, out);
 }
 
@@ -139,7 +153,7 @@ template <bool kLinear>
 uint64_t ScratchBytes(const KernelContext& context,
                       const MixedProductCall<KernelArguments, kLinear>& call) {
   const int64_t groups = call.scales->rank() == 2 ? call.scales->sizes[1] : 1;
-  return ScratchFor(*call.input, groups, kLinear).total() * sizeof(float);
+  return ScratchFor(context, *call.input, groups, kLinear).total() * sizeof(float);
 }
 
 constexpr KernelEngine kHighway = KernelEngine::kHighway;

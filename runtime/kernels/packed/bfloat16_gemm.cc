@@ -58,9 +58,9 @@ HWY_NOINLINE void FinishTiles(const BFloat16GemmArgs& g, const OutputTile<BFloat
     HWY_UNROLL(2)
     for (size_t v = 0; v < 2; ++v) {
       if (out.columns >= (v + 1) * lanes) {
-        Finish</*kPartial=*/false>(g, row, all, v, lanes, finished);
+        Finish</*kPartial=*/false>(g, row, all, v, v * lanes, lanes, finished);
       } else if (out.columns > v * lanes) {
-        Finish</*kPartial=*/true>(g, row, all, v, out.columns - v * lanes, finished);
+        Finish</*kPartial=*/true>(g, row, all, v, v * lanes, out.columns - v * lanes, finished);
       }
     }
   }
@@ -102,7 +102,8 @@ void MultiplyBFloat16(const BFloat16GemmArgs& g, size_t first_row, size_t last_r
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL
   if (CanUseAmx(g)) return MultiplyByTiles(g, first_row, last_row, first_column, last_column);
 #endif
-  MultiplyRange(g, first_row, last_row, first_column, last_column);
+  Budget::Pace pace;
+  MultiplyRange(g, first_row, last_row, first_column, last_column, pace);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -6,6 +6,7 @@
 #define BELAY_RUNTIME_KERNELS_PACKED_EPILOGUE_INL_H_
 #endif
 
+#include <limits>
 #include <type_traits>
 
 #include "hwy/highway.h"
@@ -30,6 +31,13 @@ HWY_INLINE V ClampKeepingNaN(D d, V x, V low, V high) {
 template <class T>
 HWY_INLINE bool IsLinear(const EpilogueOn<T>& e) {
   return e.activation == Activation::kNone && !(e.multiply && e.other != nullptr);
+}
+
+// Whether the epilogue clamps.
+template <class T>
+HWY_INLINE bool HasBounds(const EpilogueOn<T>& e) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  return e.low != -kInfinity || e.high != kInfinity;
 }
 
 // Loads `count` elements as floats, at most one vector; the other lanes are 0.

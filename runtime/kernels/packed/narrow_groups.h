@@ -25,7 +25,7 @@ inline bool IsNarrowGroup(int64_t groups, int64_t k, int64_t n) {
 }
 
 // C = epilogue(A B) for rows [first_row, last_row) and columns [first_column, last_column) of C.
-// first_column is a multiple of 16. Precondition: IsNarrowGroup, and row_pointers is set. b:
+// first_column is a multiple of 16. Precondition: IsNarrowGroup, row_pointers is set, alpha is 1, and row_bias is null. b:
 // depthwise weights of groups * n channels and taps * k taps (packed_weights.h), tap t * k + c.
 // `pointers` has space for kTileRows * taps. C overlaps neither A nor B; it may be epilogue.other if
 // that is added.

@@ -70,6 +70,7 @@ struct KBlocks {
   }
   template <class T>
   KBlock At(const ProductArgs<T>& g, size_t i) const {
+    if (count == 1) return {0, g.taps, 0, g.k / kTerms<T>, true, true};
     const size_t tap = i / blocks_per_tap * taps, start = i % blocks_per_tap * k;
     return {.tap = tap,
             .taps = HWY_MIN(taps, g.taps - tap),
@@ -88,6 +89,7 @@ struct OutputTile {
   const float* bias;  // of the first column, or null
   size_t columns;
   size_t offset = 0;  // of the first element of A's rows that is read at each tap, in words
+  const float* row_bias = nullptr;  // of the first row, or null
 };
 
 // Lines of the next panel to prefetch during a tile: `lines` per kPrefetchInterval rows of B.
@@ -178,26 +180,60 @@ HWY_INLINE void Step(const BFloat16* const* a, size_t p, const BFloat16* HWY_RES
 #endif
 }
 
-// Finishes vector v of each row: its first `count` columns, or all unless kPartial. The first K
-// block adds bias and `other`; the last one clamps.
+// Whether accumulators of a K block start from the result of the block before. With a factor, that is
+// added at the end instead.
+template <class T>
+HWY_INLINE bool ContinuesSums(const ProductArgs<T>& g, const KBlock& block) {
+  return !block.first && g.alpha == 1;
+}
+
+// Finishes vector v of each row, from column `first` of `out` on: its first `count` columns, or all
+// unless kPartial. The first K block adds biases and `other`; the last one clamps.
 template <bool kPartial, class T, size_t kRows, size_t kVectors>
 HWY_INLINE void Finish(const ProductArgs<T>& g, const OutputTile<T>& out, const KBlock& block,
-                       size_t v, size_t count, const Accumulators<kRows, kVectors>& sums) {
+                       size_t v, size_t first, size_t count,
+                       const Accumulators<kRows, kVectors>& sums) {
   const TagF32 d;
-  const bool clamps = block.last && IsLinear(g.epilogue);
-  const V low = hn::Set(d, g.epilogue.low), high = hn::Set(d, g.epilogue.high);
-  const T* other = g.epilogue.multiply || !block.first ? nullptr : out.other;
-  const size_t first = v * hn::Lanes(d);
+  const bool clamps = block.last && IsLinear(g.epilogue) && HasBounds(g.epilogue);
+  const bool starts = block.first;
+  const T* other =
+      g.epilogue.multiply || !starts || out.other == nullptr ? nullptr : out.other + first;
+  const float* row_bias = starts ? out.row_bias : nullptr;
+  T* c = out.c + first;
+  const size_t ldc = g.ldc;
   if constexpr (!kPartial) count = hn::Lanes(d);
+  const V alpha = hn::Set(d, g.alpha);
   V bias = hn::Zero(d);
-  if (out.bias != nullptr && block.first) bias = LoadSome(d, out.bias + first, count);
+  if (out.bias != nullptr && starts) bias = LoadSome(d, out.bias + first, count);
+  const bool adds_result = !starts && !ContinuesSums(g, block);
+  if (!adds_result && !clamps && other == nullptr) {
+    if (row_bias == nullptr) {
+      HWY_UNROLL(kRows)
+      for (size_t r = 0; r < kRows; ++r, c += ldc) {
+        StoreSome(d, hn::MulAdd(sums.at[r][v], alpha, bias), c, count);
+      }
+    } else {
+      HWY_UNROLL(kRows)
+      for (size_t r = 0; r < kRows; ++r, c += ldc) {
+        const V addend = hn::Add(bias, hn::Set(d, row_bias[r]));
+        StoreSome(d, hn::MulAdd(sums.at[r][v], alpha, addend), c, count);
+      }
+    }
+    return;
+  }
+  const V low = hn::Set(d, g.epilogue.low), high = hn::Set(d, g.epilogue.high);
   HWY_UNROLL(kRows)
-  for (size_t r = 0; r < kRows; ++r) {
-    const size_t at = r * g.ldc + first;
-    V y = hn::Add(sums.at[r][v], bias);
-    if (other != nullptr) y = hn::Add(RoundTo<T>(d, y), LoadSome(d, other + at, count));
+  for (size_t r = 0; r < kRows; ++r, c += ldc) {
+    V addend = bias;
+    if (adds_result) addend = LoadSome(d, c, count);
+    if (row_bias != nullptr) addend = hn::Add(addend, hn::Set(d, row_bias[r]));
+    V y = hn::MulAdd(sums.at[r][v], alpha, addend);
+    if (other != nullptr) {
+      y = hn::Add(RoundTo<T>(d, y), LoadSome(d, other, count));
+      other += ldc;
+    }
     if (clamps) y = ClampKeepingNaN(d, y, low, high);
-    StoreSome(d, y, out.c + at, count);
+    StoreSome(d, y, c, count);
   }
 }
 
@@ -213,14 +249,20 @@ HWY_INLINE bool AreZeros(const T* const* rows, const T* zeros) {
   return true;
 }
 
+// Elements of B per step. Rows of B in place are read in whole vectors.
+template <class T>
+HWY_INLINE size_t RowOfB(const ProductArgs<T>& g) {
+  return kTerms<T> == 1 && g.ldb != 0 ? g.ldb : kPanelColumns * kTerms<T>;
+}
+
 // Computes a K block of kRows rows by kVectors vectors. rows[t * kRows + r] points to the elements
-// of row r at the block's tap t; b points to the first row of B of these columns. Each element has
+// of row r at the block's tap t; b points to the first row of B from column `column` of `out` on. Each element has
 // kParts accumulators, which are added at the end, to hide the latency of additions if there are
 // few rows.
 template <size_t kRows, size_t kVectors, size_t kParts, class T>
 HWY_INLINE void Tile(const ProductArgs<T>& g, const T* const* HWY_RESTRICT rows,
-                     const T* HWY_RESTRICT b, const OutputTile<T>& out, const KBlock& block,
-                     const PanelPrefetch<T>& prefetch) {
+                     const T* HWY_RESTRICT b, const OutputTile<T>& out, size_t column,
+                     const KBlock& block, const PanelPrefetch<T>& prefetch) {
   const TagF32 d;
   const size_t lanes = hn::Lanes(d);
   Accumulators<kRows, kVectors> sums[kParts];
@@ -232,34 +274,38 @@ HWY_INLINE void Tile(const ProductArgs<T>& g, const T* const* HWY_RESTRICT rows,
       for (size_t v = 0; v < kVectors; ++v) sums[s].at[r][v] = hn::Zero(d);
     }
   }
-  if (!block.first) {
+  if (ContinuesSums(g, block)) {
     HWY_UNROLL(kVectors)
     for (size_t v = 0; v < kVectors; ++v) {
-      if (out.columns <= v * lanes) continue;
+      const size_t first = column + v * lanes;
+      if (out.columns <= first) continue;
       HWY_UNROLL(kRows)
       for (size_t r = 0; r < kRows; ++r) {
-        sums[0].at[r][v] = LoadSome(d, out.c + r * g.ldc + v * lanes, out.columns - v * lanes);
+        sums[0].at[r][v] = LoadSome(d, out.c + r * g.ldc + first, out.columns - first);
       }
     }
-  } else if constexpr (kParts == 1) {
-    // Prefetches the accumulated part of C to the L2 cache. Rows at a distance of a multiple of
+  } else if (kParts == 1 && g.panels == nullptr) {
+    // Prefetches the computed part of C to the L2 cache. Rows at a distance of a multiple of
     // 4096 bytes would evict each other in the L1 cache.
+    const T* c = out.c + column;
+    const T* other = out.other + (out.other == nullptr ? 0 : column);
+    const size_t ldc = g.ldc;
     HWY_UNROLL(kRows)
-    for (size_t r = 0; r < kRows; ++r) {
+    for (size_t r = 0; r < kRows; ++r, c += ldc) {
       HWY_UNROLL(kVectors)
-      for (size_t v = 0; v < kVectors; ++v) {
-        PrefetchToL2(out.c + r * g.ldc + v * lanes);
-        if (out.other != nullptr) PrefetchToL2(out.other + r * g.ldc + v * lanes);
-      }
+      for (size_t v = 0; v < kVectors; ++v) PrefetchToL2(c + v * lanes);
+    }
+    for (size_t r = 0; out.other != nullptr && r < kRows; ++r, other += ldc) {
+      HWY_UNROLL(kVectors)
+      for (size_t v = 0; v < kVectors; ++v) PrefetchToL2(other + v * lanes);
     }
   }
-  const size_t k = block.k;
+  const size_t k = block.k, row = RowOfB(g);
   const T* next = prefetch.next;
-  constexpr size_t kRow = kPanelColumns * kTerms<T>;  // elements of B per step
   const T* const zeros = g.zeros == nullptr ? nullptr : g.zeros + block.start * kTerms<T>;
-  for (size_t t = 0; t < block.taps; ++t, rows += kRows, b += (g.k / kTerms<T> - k) * kRow) {
+  for (size_t t = 0; t < block.taps; ++t, rows += kRows, b += (g.k / kTerms<T> - k) * row) {
     if (zeros != nullptr && AreZeros<kRows>(rows, zeros)) {
-      b += k * kRow;
+      b += k * row;
       continue;
     }
     const T* a[kRows];
@@ -270,18 +316,18 @@ HWY_INLINE void Tile(const ProductArgs<T>& g, const T* const* HWY_RESTRICT rows,
     if constexpr (kParts == 1) {
       // Prefetches between runs of steps, since a run uses all registers.
       while (p < last) {
-        const size_t end = HWY_MIN(last, p + kPrefetchInterval);
+        const size_t end = prefetch.lines == 0 ? last : HWY_MIN(last, p + kPrefetchInterval);
         for (size_t i = 0; i < prefetch.lines; ++i, next += kLine * kTerms<T>) {
           hwy::Prefetch(next);
         }
-        for (; p < end; ++p, b += kRow) Step(a, p, b, sums[0]);
+        for (; p < end; ++p, b += row) Step(a, p, b, sums[0]);
       }
     }
     for (; p + kParts <= last; p += kParts) {
       HWY_UNROLL(kParts)
-      for (size_t s = 0; s < kParts; ++s, b += kRow) Step(a, p + s, b, sums[s]);
+      for (size_t s = 0; s < kParts; ++s, b += row) Step(a, p + s, b, sums[s]);
     }
-    for (; kParts > 1 && p < last; ++p, b += kRow) Step(a, p, b, sums[0]);
+    for (; kParts > 1 && p < last; ++p, b += row) Step(a, p, b, sums[0]);
   }
   HWY_UNROLL(kParts)
   for (size_t s = 1; s < kParts; ++s) {
@@ -295,10 +341,11 @@ HWY_INLINE void Tile(const ProductArgs<T>& g, const T* const* HWY_RESTRICT rows,
   }
   HWY_UNROLL(kVectors)
   for (size_t v = 0; v < kVectors; ++v) {
-    if (out.columns >= (v + 1) * lanes) {
-      Finish</*kPartial=*/false>(g, out, block, v, lanes, sums[0]);
-    } else if (out.columns > v * lanes) {
-      Finish</*kPartial=*/true>(g, out, block, v, out.columns - v * lanes, sums[0]);
+    const size_t first = column + v * lanes;
+    if (out.columns >= first + lanes) {
+      Finish</*kPartial=*/false>(g, out, block, v, first, lanes, sums[0]);
+    } else if (out.columns > first) {
+      Finish</*kPartial=*/true>(g, out, block, v, first, out.columns - first, sums[0]);
     }
   }
 }
@@ -311,13 +358,10 @@ HWY_NOINLINE void Panel(const ProductArgs<T>& g, const T* const* rows, const T* 
                         const PanelPrefetch<T>& prefetch) {
   const size_t lanes = hn::Lanes(TagF32());
   for (size_t j = 0; j < out.columns; j += 2 * lanes) {
-    const OutputTile<T> part = {out.c + j, out.other == nullptr ? nullptr : out.other + j,
-                                out.bias == nullptr ? nullptr : out.bias + j, out.columns - j,
-                                out.offset};
-    if (part.columns > lanes) {
-      Tile<kRows, 2, kParts>(g, rows, b + j * kTerms<T>, part, block, prefetch);
+    if (out.columns > j + lanes) {
+      Tile<kRows, 2, kParts>(g, rows, b + j * kTerms<T>, out, j, block, prefetch);
     } else {
-      Tile<kRows, 1, kParts>(g, rows, b + j * kTerms<T>, part, block, prefetch);
+      Tile<kRows, 1, kParts>(g, rows, b + j * kTerms<T>, out, j, block, prefetch);
     }
   }
 }
@@ -390,8 +434,8 @@ struct Range {
         blocks(g),
         tiles(last_row - first_row, kMaxTileRows<T>, GroupRows(g, blocks.taps * blocks.k)) {
     const size_t parts = g.m == 1 ? 4 : g.m <= 3 ? 2 : 1;
-    small = PanelOf<T>(tiles.SmallSize(), parts);
-    large = tiles.Large() == 0 ? small : PanelOf<T>(tiles.SmallSize() + 1, parts);
+    small = PanelOf<T>(tiles.small, parts);
+    large = tiles.large == 0 ? small : PanelOf<T>(tiles.small + 1, parts);
   }
 };
 
@@ -450,6 +494,7 @@ HWY_INLINE void MultiplyBlock(const Range<T>& range, const KBlock& block, size_t
   const ProductArgs<T>& g = range.g;
   const RowTiles& tiles = range.tiles;
   const size_t depth = g.taps * g.k;  // of a panel, in elements
+  const bool in_place = kTerms<T> == 1 && g.ldb != 0;
   const size_t start = tiles.RowOf(group);
   const T* direct[kGroupRows];
   const T** pointers = g.row_pointers != nullptr ? g.pointers : direct;
@@ -459,15 +504,16 @@ HWY_INLINE void MultiplyBlock(const Range<T>& range, const KBlock& block, size_t
     FindRows(g, block, range.first_row + row, count, pointers + (row - start) * pointers_of_row,
              CopiesTile(g, count) ? g.tile + (row - start) * CopiedRowStride<T>(g.k) : nullptr);
   }
-  // The tiles of a panel share the prefetch of the next panel.
+  // The tiles of a panel share the prefetch of the next panel, unless it was packed just now.
   const size_t parts = g.groups > 1 && g.n <= kNarrowGroup ? 2 : 1;
   const size_t tiles_of_panel = parts * (end - group);
   const size_t lines_per_tile =
-      tiles_of_panel == 1
+      tiles_of_panel == 1 || g.panels != nullptr
           ? 0
           : (kPrefetchInterval * kPanelColumns / kLine + tiles_of_panel - 1) / tiles_of_panel;
   for (size_t j = first_column; j < last_column; j += kPanelColumns) {
-    const T* b = g.b + j * depth + (block.tap * g.k + block.start * kTerms<T>)*kPanelColumns;
+    const size_t in_block = (block.tap * g.k / kTerms<T> + block.start) * RowOfB(g);
+    const T* b = g.b + j * (in_place ? 1 : depth) + in_block;
     const size_t lines = j + kPanelColumns < last_column ? lines_per_tile : 0;
     const size_t rows = (end - group) * kMaxTileRows<T>;
     if (pace.Stop(static_cast<int64_t>(rows * kPanelColumns * (block.taps * block.k + 1)))) return;
@@ -479,7 +525,7 @@ HWY_INLINE void MultiplyBlock(const Range<T>& range, const KBlock& block, size_t
       for (size_t t = group; t < end; ++t) {
         const size_t row = tiles.RowOf(t), count = tiles.SizeOf(t);
         const T* const* at = pointers + (row - start) * pointers_of_row;
-        const PanelFn<T> panel = t < tiles.Large() ? range.large : range.small;
+        const PanelFn<T> panel = t < tiles.large ? range.large : range.small;
         const PanelPrefetch<T> prefetch = {b + depth * kPanelColumns + fetched * kLine * kTerms<T>,
                                            lines};
         fetched += block.taps * block.k / kPrefetchInterval * lines;
@@ -490,6 +536,7 @@ HWY_INLINE void MultiplyBlock(const Range<T>& range, const KBlock& block, size_t
             .columns = part.columns,
             .offset = part.offset};
         const size_t first = range.first_row + row;
+        if (g.row_bias != nullptr) out.row_bias = g.row_bias + first;
         if (g.run != 0 && first % g.run + count > g.run) {
           MultiplyRuns(g, panel, at, columns, first, count, out, block, prefetch);
           continue;
@@ -506,14 +553,14 @@ HWY_INLINE void MultiplyBlock(const Range<T>& range, const KBlock& block, size_t
   }
 }
 
-// Implements PackedGemmRange.
+// Implements PackedGemmRange for a prepacked B, or one with rows `ldb` apart and whole vectors of
+// columns.
 template <class T>
-HWY_INLINE void MultiplyRange(const ProductArgs<T>& g, size_t first_row, size_t last_row,
-                              size_t first_column, size_t last_column) {
+HWY_NOINLINE void MultiplyRange(const ProductArgs<T>& g, size_t first_row, size_t last_row,
+                                size_t first_column, size_t last_column, Budget::Pace& pace) {
   if (first_row >= last_row || first_column >= last_column) return;
   const Range<T> range(g, first_row, last_row);
   const RowTiles& tiles = range.tiles;
-  Budget::Pace pace;
   for (size_t group = 0; group < tiles.count; group += tiles.per_group) {
     const size_t end = HWY_MIN(group + tiles.per_group, tiles.count);
     const size_t start = tiles.RowOf(group), rows = tiles.RowOf(end) - start;

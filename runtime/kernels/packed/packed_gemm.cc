@@ -12,9 +12,66 @@ HWY_BEFORE_NAMESPACE();
 namespace belay {
 namespace HWY_NAMESPACE {
 
+// Maximal number of rows of A for which rows of B are read in place. With more, it pays to pack.
+constexpr size_t kInPlaceRows = 24;
+
+// Packs columns [first, last) of B to panels. Missing columns of the last vector are zeros.
+void PackPanels(const PackedGemmArgs& g, size_t first, size_t last) {
+  const TagF32 d;
+  const size_t depth = g.taps * g.k, lanes = hn::Lanes(d);
+  float* panel = g.panels;
+  for (size_t j = first; j < last; j += kPanelColumns, panel += depth * kPanelColumns) {
+    const size_t columns = HWY_MIN(size_t{kPanelColumns}, last - j);
+    const float* from = panel;
+    size_t step = kPanelColumns;
+    if (g.pack != nullptr) {
+      g.pack(g.pack_source, j, columns, kPanelColumns, panel);
+      if (columns % lanes == 0) continue;
+    } else {
+      from = g.b + j;
+      step = g.ldb;
+    }
+    for (size_t p = 0; p < depth; ++p, from += step) {
+      float* to = panel + p * kPanelColumns;
+      size_t i = 0;
+      for (; i + lanes <= columns; i += lanes) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
+      if (i < columns) hn::StoreU(hn::LoadN(d, from + i, columns - i), d, to + i);
+    }
+  }
+}
+
+// Computes columns [first, last), which it packs a few panels at a time.
+HWY_NOINLINE void MultiplyPacked(const PackedGemmArgs& g, size_t first_row, size_t last_row,
+                                 size_t first, size_t last, Budget::Pace& pace) {
+  const size_t panel = HWY_MAX(g.taps * g.k, size_t{1}) * kPanelColumns;
+  const size_t width = HWY_MAX(kPanelsFloats / panel, size_t{1}) * kPanelColumns;
+  PackedGemmArgs part = g;
+  part.b = g.panels;
+  part.ldb = 0;
+  for (; first < last && !pace.stopped(); first += width) {
+    const size_t columns = HWY_MIN(width, last - first);
+    PackPanels(g, first, first + columns);
+    part.c = g.c + first;
+    if (g.epilogue.bias != nullptr) part.epilogue.bias = g.epilogue.bias + first;
+    if (g.epilogue.other != nullptr) part.epilogue.other = g.epilogue.other + first;
+    MultiplyRange(part, first_row, last_row, 0, columns, pace);
+  }
+}
+
 void Multiply(const PackedGemmArgs& g, size_t first_row, size_t last_row, size_t first_column,
               size_t last_column) {
-  MultiplyRange(g, first_row, last_row, first_column, last_column);
+  if (first_row >= last_row || first_column >= last_column) return;
+  Budget::Pace pace;
+  // The columns that need no packing: a prepacked B, or whole vectors of columns in place.
+  size_t column = last_column;
+  if (g.panels != nullptr) {
+    const bool in_place =
+        g.pack == nullptr && g.ldb != 0 && g.m <= kInPlaceRows && g.taps * g.k != 0;
+    column -=
+        in_place ? (last_column - first_column) % hn::Lanes(TagF32()) : last_column - first_column;
+  }
+  MultiplyRange(g, first_row, last_row, first_column, column, pace);
+  if (column < last_column) MultiplyPacked(g, first_row, last_row, column, last_column, pace);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -1,4 +1,5 @@
-// GEMM with a prepacked right operand, the primitive of linear layers and convolutions.
+// GEMM of floats, the primitive of linear layers, convolutions and matmuls. The right operand is
+// prepacked, or packed during the call.
 //
 // A register tile of 12 rows by two vectors (6 rows with 16 registers) accumulates a K block of up
 // to kBlockDepth terms. A group of tiles of A stays in the L2 cache and is multiplied by the panels
@@ -7,9 +8,10 @@
 // by an indirection buffer: one pointer per window position (Dukhan, 2019, "indirect convolution").
 //
 // Accuracy: float sums in order of k with fused multiply-add: at most (k + 4) * 2^-24 * sum |a b|
-// from the exact result. With m <= 3, four or two interleaved sums, within the same bound. A result
-// does not depend on the range that is computed: any division of rows and columns among threads
-// gives the same bits. Instruction sets give different bits.
+// from the exact result. With m <= 3, four or two interleaved sums; with a factor, the sum of the K
+// blocks' sums, within the same bound. A result does not depend on the range that is computed: any
+// division of rows and columns among threads gives the same bits. Instruction sets give different
+// bits.
 #ifndef BELAY_RUNTIME_KERNELS_PACKED_PACKED_GEMM_H_
 #define BELAY_RUNTIME_KERNELS_PACKED_PACKED_GEMM_H_
 
@@ -54,6 +56,21 @@ size_t TileSize(size_t k, size_t lda) {
   return lda != 0 && lda % kWay == 0 ? kCopiedRows * CopiedRowStride<T>(k) : 0;
 }
 
+// Packs columns [first, first + count) of a matrix: panel[p * stride + j] = B[p][first + j] for j <
+// count; count <= stride.
+using PackPanelFn = void (*)(const void* source, size_t first, size_t count, size_t stride,
+                             float* panel);
+
+// Floats of ProductArgs::panels for B [k, n]: a panel, or as many as fit kPanelsFloats. Does not
+// decrease with k or n.
+inline constexpr size_t kPanelsFloats = size_t{32} << 10;
+constexpr size_t PanelsSize(size_t k, size_t n) {
+  constexpr size_t kPanel = static_cast<size_t>(kPanelColumns);
+  const size_t columns = (std::min(n, kPanelsFloats) + kPanel - 1) / kPanel * kPanel;
+  return std::max(k * kPanel,
+                  std::min(std::min(k, kPanelsFloats / kPanel) * columns, kPanelsFloats));
+}
+
 template <class T>
 struct ProductArgs {
   size_t m = 0, n = 0;
@@ -71,9 +88,19 @@ struct ProductArgs {
   // where all its rows are this one; with infinite or NaN weights, results then depend on the
   // division among threads.
   const T* zeros = nullptr;
-  const T* b = nullptr;  // packed_weights.h: matrix or VNNI-2
-  T* c = nullptr;        // rows ldc apart, as those of epilogue.other
+  // B, prepacked (packed_weights.h: matrix or VNNI-2).
+  const T* b = nullptr;
+  // For floats, instead of a prepacked B, if `panels` is not null. B has rows `ldb` apart at `b`, or
+  // is packed by `pack`. `panels` has space for PanelsSize(k * taps, n) floats.
+  size_t ldb = 0;
+  PackPanelFn pack = nullptr;
+  const void* pack_source = nullptr;
+  float* panels = nullptr;
+  T* c = nullptr;  // rows ldc apart, as those of epilogue.other
   size_t ldc = 0;
+  // C = epilogue(alpha * A B + row_bias): for floats.
+  float alpha = 1;
+  const float* row_bias = nullptr;  // one per row; null for none
   // More than one: C[:, i * n + j] = A[:, i * k + p] B_i[p, j], for floats. Rows of A have groups *
   // k elements at each tap, rows of C groups * n; b is PackGroups (packed_weights.h). Each group
   // reads only its own elements of A, so NaN and infinities stay in their group.

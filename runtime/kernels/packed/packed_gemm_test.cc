@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "runtime/core/budget.h"
 #include "runtime/core/testing.h"
 #include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/packed/exact_activation.h"
@@ -160,6 +162,132 @@ TEST_P(PackedGemmTest, IndirectRowsDeeperThanAKBlock) {
     g.epilogue.bias = p.bias.data();
     PackedGemm(g);
     Check(p);
+  }
+}
+
+// A product with B as it is stored: rows, or packed by a function.
+struct UnpackedProblem : Problem {
+  GuardedFloats panels, row_bias;
+
+  UnpackedProblem(size_t m, size_t n, size_t k, std::mt19937_64& random)
+      : Problem(m, n, k, 1, random), panels(PanelsSize(k, n)), row_bias(m) {
+    row_bias.Fill(random);
+  }
+  static void Pack(const void* source, size_t first, size_t count, size_t stride, float* panel) {
+    auto& p = *static_cast<UnpackedProblem*>(const_cast<void*>(source));
+    for (size_t i = 0; i < p.k; ++i) {
+      for (size_t j = 0; j < count; ++j) panel[i * stride + j] = p.b[i * p.n + first + j];
+    }
+  }
+  PackedGemmArgs Args(bool rows) {
+    PackedGemmArgs g = Problem::Args();
+    g.tile = nullptr;
+    g.b = rows ? b.data() : nullptr;
+    g.ldb = rows ? n : 0;
+    if (!rows) g.pack = &Pack;
+    g.pack_source = this;
+    g.panels = panels.data();
+    return g;
+  }
+};
+
+// Multiplies with all addends and compares every element with the header's error bound. The factor
+// and the addends are more roundings.
+void ExpectUnpackedProduct(UnpackedProblem& p, bool rows, float alpha) {
+  PackedGemmArgs g = p.Args(rows);
+  g.alpha = alpha;
+  g.row_bias = p.row_bias.data();
+  g.epilogue.bias = p.bias.data();
+  g.epilogue.other = p.other.data();
+  PackedGemm(g);
+  for (size_t i = 0; i < p.m; ++i) {
+    for (size_t j = 0; j < p.n; ++j) {
+      double magnitude = 0;
+      double want = alpha * p.Sum(i, j, &magnitude);
+      magnitude *= std::abs(alpha);
+      for (double x : {p.bias[j], p.row_bias[i], p.other[i * p.n + j]}) {
+        want += x;
+        magnitude += std::abs(x);
+      }
+      ASSERT_NEAR(p.c[i * p.n + j], want, static_cast<double>(p.k + 6) * 0x1p-24 * magnitude)
+          << p.m << "x" << p.k << "x" << p.n << " at " << i << "," << j;
+    }
+  }
+}
+
+TEST_P(PackedGemmTest, ReadsOrPacksARightOperandThatIsNotPrepacked) {
+  for (size_t m : {1, 2, 4, 5, 6, 7, 8, 12, 13, 24, 25, 40}) {
+    for (size_t n : {1, 2, 4, 5, 8, 9, 16, 17, 24, 31, 32, 33, 48, 70}) {
+      for (size_t k : {1, 2, 33, 64, 100}) {
+        for (bool rows : {false, true}) {
+          UnpackedProblem p(m, n, k, random_);
+          ExpectUnpackedProduct(p, rows, -0.5f);
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(PackedGemmTest, PacksSeveralKBlocksAndGroupsOfPanels) {
+  const size_t shapes[][3] = {{26, 70, 3 * kBlockDepth / 2}, {300, 300, 150}, {25, 40, 1024}};
+  for (const auto& [m, n, k] : shapes) {
+    for (bool rows : {false, true}) {
+      for (float alpha : {1.0f, -0.5f}) {
+        UnpackedProblem p(m, n, k, random_);
+        ExpectUnpackedProduct(p, rows, alpha);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(PackedGemmTest, ResultsWithoutPrepackingDoNotDependOnTheRange) {
+  for (size_t m : {5, 13, 40}) {
+    for (size_t n : {8, 100}) {
+      for (bool rows : {false, true}) {
+        UnpackedProblem p(m, n, 130, random_);
+        const PackedGemmArgs g = p.Args(rows);
+        PackedGemm(g);
+        const std::vector<float> whole(p.c.data(), p.c.data() + p.c.size());
+        for (size_t split = 1; split < m; ++split) {
+          std::fill(p.c.data(), p.c.data() + p.c.size(), kNan);
+          PackedGemmRange(g, 0, split, 0, std::min<size_t>(n, 64));
+          PackedGemmRange(g, split, m, 0, std::min<size_t>(n, 64));
+          if (n > 64) PackedGemmRange(g, 0, m, 64, n);
+          ASSERT_EQ(std::memcmp(whole.data(), p.c.data(), whole.size() * sizeof(float)), 0)
+              << m << " rows, split at " << split;
+        }
+      }
+    }
+  }
+}
+
+// Rows of B that are the same row, and a column in place.
+TEST_P(PackedGemmTest, RowsOfBMayBeRepeated) {
+  for (size_t n : {1, 40}) {
+    UnpackedProblem p(7, n, 70, random_);
+    PackedGemmArgs g = p.Args(/*rows=*/true);
+    g.ldb = 0;
+    for (size_t i = n; i < p.b.size(); ++i) p.b[i] = p.b[i % n];
+    g.epilogue.bias = p.bias.data();
+    PackedGemm(g);
+    Check(p);
+  }
+}
+
+TEST_P(PackedGemmTest, CanBeCancelled) {
+  for (size_t m : {8, 200}) {
+    UnpackedProblem p(m, 512, 512, random_);
+    const std::atomic<bool> cancel = true;
+    Budget budget;
+    budget.cancel = &cancel;
+    {
+      const Budget::Scope scope(&budget);
+      PackedGemm(p.Args(/*rows=*/true));
+    }
+    EXPECT_TRUE(budget.cut_short());
+    EXPECT_TRUE(std::isnan(p.c[p.c.size() - 1]));
   }
 }
 

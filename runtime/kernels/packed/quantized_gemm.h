@@ -50,7 +50,7 @@ struct QuantizedGemmArgs {
   // contiguous and k is a multiple of 4.
   uint8_t* copy = nullptr;
   const int8_t* b = nullptr;  // PackedQuantizedMatrixSize(taps, k, n) bytes
-  void* c = nullptr;          // float or uint8_t, by the epilogue; rows ldc apart
+  void* c = nullptr;          // float, uint8_t or int32_t, by the epilogue; rows ldc apart
   size_t ldc = 0;             // in elements
   QuantizedEpilogue epilogue = {};
 };

@@ -28,7 +28,7 @@ struct Problem {
   GuardedArray<uint8_t> a, bytes;
   GuardedArray<int8_t> b, packed;
   GuardedFloats scale, bias, floats;
-  GuardedArray<int32_t> weight_sums;
+  GuardedArray<int32_t> weight_sums, integers;
   std::vector<const uint8_t*> pointers;
   std::vector<uint8_t> copy;
   QuantizedEpilogue epilogue;
@@ -60,6 +60,7 @@ struct Problem {
         bias(n, 0, side),
         floats(m * n, kNan, side),
         weight_sums(n, 0, side),
+        integers(m * n, 0, side),
         pointers(kQuantizedGroupRows * taps),
         copy(static_cast<size_t>(
             QuantizedCopySize(static_cast<int64_t>(k), static_cast<int64_t>(taps)).value())) {
@@ -121,12 +122,20 @@ struct Problem {
     return sum;
   }
 
-  // Compares the float and uint8 results of an epilogue without an activation bit by bit.
+  // Compares the float, uint8 and int32 results of an epilogue without an activation bit by bit.
   void Check() {
     QuantizedGemm(Args(true));
     QuantizedGemm(Args(false));
+    QuantizedGemmArgs unscaled = Args(false);
+    unscaled.epilogue.scale = nullptr;
+    unscaled.c = integers.data();
+    QuantizedGemm(unscaled);
     for (size_t i = 0; i < m; ++i) {
       for (size_t j = 0; j < n; ++j) {
+        const int64_t corrected =
+            Sum(i, j) - int64_t{epilogue.input_zero_point} *
+                            (epilogue.weight_sums == nullptr ? 0 : weight_sums[j]);
+        ASSERT_EQ(integers[i * n + j], static_cast<int32_t>(corrected)) << i << "," << j;
         const float y = RealSum(epilogue, Sum(i, j), j);
         const float want = FinishedReal(epilogue, y), got = floats[i * n + j];
         ASSERT_TRUE(std::isnan(want) ? std::isnan(got) : want == got)

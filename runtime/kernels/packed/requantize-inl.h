@@ -181,6 +181,13 @@ inline HWY_NOINLINE void FinishSums(const QuantizedEpilogue& e, size_t column, c
   const hn::CappedTag<int32_t, 16> d;
   const hn::RebindToFloat<decltype(d)> df;
   const size_t lanes = hn::Lanes(d);
+  if (e.scale == nullptr) {
+    for (size_t r = 0; r < rows; ++r) {
+      hwy::CopyBytes(sums + r * stride, static_cast<int32_t*>(c) + r * ldc + column,
+                     columns * sizeof(int32_t));
+    }
+    return;
+  }
   const auto low = hn::Set(df, e.low), high = hn::Set(df, e.high);
   const ByteQuantizer<hn::CappedTag<int32_t, 16>> quantizer(e);
   for (size_t j = 0; j < columns; j += lanes) {

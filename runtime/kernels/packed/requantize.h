@@ -22,11 +22,13 @@ namespace belay {
 // dequantize and a quantize compute the same (quantized_decomposed, whose kernel also multiplies by
 // the inverse). Only the sum differs: it is exact here and rounded there.
 //
+// Without scales, the result is sum - input_zero_point * weight_sums[j] as int32.
+//
 // Without an activation, all instruction sets give the same bits. A NaN y, which requires a
 // nonfinite scale or bias, is quantized as minus infinity. `rounds` represents a quantize and a
 // dequantize between the operator and the final quantize.
 struct QuantizedEpilogue {
-  const float* scale = nullptr;          // input scale times weight scale; one per column
+  const float* scale = nullptr;          // input scale times weight scale; one per column; or null
   const float* bias = nullptr;           // one per column; null for none
   const int32_t* weight_sums = nullptr;  // over all rows; null when input_zero_point is 0
   int32_t input_zero_point = 0;          // 0 to 255

@@ -10,6 +10,7 @@ namespace belay {
 // Returns the block size for the fewest blocks of nearly equal size, at most `limit`, that cover
 // `total`. Both are at least 1.
 inline size_t BalancedBlock(size_t total, size_t limit) {
+  if (total <= limit) return total;
   const size_t blocks = (total + limit - 1) / limit;
   return (total + blocks - 1) / blocks;
 }
@@ -18,20 +19,19 @@ inline size_t BalancedBlock(size_t total, size_t limit) {
 // much as one of four. Groups of `per_group` tiles (the last may have fewer) share the panels of
 // the right operand.
 struct RowTiles {
-  size_t rows, count, per_group;
+  size_t count, per_group, small, large;
 
   // `rows` > 0. A tile has at most `tile_rows` rows. A group has at most `group_rows` rows, or one
   // tile.
   RowTiles(size_t rows, size_t tile_rows, size_t group_rows)
-      : rows(rows),
-        count((rows + tile_rows - 1) / tile_rows),
-        per_group(BalancedBlock(count, std::max(group_rows / tile_rows, size_t{1}))) {}
+      : count((rows + tile_rows - 1) / tile_rows),
+        per_group(BalancedBlock(count, std::max(group_rows / tile_rows, size_t{1}))),
+        small(rows / count),
+        large(rows % count) {}
 
-  // The first Large() tiles have one row more than the others.
-  size_t SmallSize() const { return rows / count; }
-  size_t Large() const { return rows % count; }
-  size_t SizeOf(size_t tile) const { return SmallSize() + (tile < Large() ? 1 : 0); }
-  size_t RowOf(size_t tile) const { return tile * SmallSize() + std::min(tile, Large()); }
+  // The first `large` tiles have small + 1 rows, the others `small`.
+  size_t SizeOf(size_t tile) const { return small + (tile < large ? 1 : 0); }
+  size_t RowOf(size_t tile) const { return tile * small + std::min(tile, large); }
 };
 
 }  // namespace belay

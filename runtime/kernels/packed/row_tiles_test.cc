@@ -12,8 +12,8 @@ TEST(RowTilesTest, TilesCoverAllRowsAndDifferByAtMostOne) {
       size_t next = 0;
       for (size_t t = 0; t < tiles.count; ++t) {
         EXPECT_EQ(tiles.RowOf(t), next);
-        EXPECT_GE(tiles.SizeOf(t), tiles.SmallSize());
-        EXPECT_LE(tiles.SizeOf(t), std::min(tiles.SmallSize() + 1, tile_rows));
+        EXPECT_GE(tiles.SizeOf(t), tiles.small);
+        EXPECT_LE(tiles.SizeOf(t), std::min(tiles.small + 1, tile_rows));
         next += tiles.SizeOf(t);
       }
       EXPECT_EQ(next, rows);
