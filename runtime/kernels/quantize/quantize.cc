@@ -1,5 +1,7 @@
 #include "runtime/kernels/quantize/quantize.h"
 
+#include <type_traits>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/quantize/quantize.cc"
 #include "hwy/foreach_target.h"
@@ -21,10 +23,10 @@ HWY_INLINE void Map(const float* in, size_t n, float* out, const Op& op) {
 }
 
 template <class D, class V>
-HWY_INLINE V Quantized(D d, V x, const QuantizeStep& s) {
+HWY_INLINE V Quantized(D d, V x, const QuantizeStepOf<hn::TFromD<D>>& s) {
   const auto zero = hn::Set(d, s.zero), low = hn::Set(d, s.low), high = hn::Set(d, s.high);
   auto q = hn::Mul(x, hn::Set(d, s.inverse));
-  // All floats beyond 2^23 are integers; Round leaves them unchanged.
+  // All floats beyond 2^23, and doubles beyond 2^52, are integers; Round leaves them unchanged.
   q = s.add_first ? hn::Round(hn::Add(q, zero)) : hn::Add(hn::Round(q), zero);
   const auto raised = hn::IfThenElse(hn::Lt(q, low), low, q);
   return hn::IfThenElse(hn::Gt(raised, high), high, raised);
@@ -33,25 +35,39 @@ void QuantizeRunImpl(const float* in, size_t n, const QuantizeStep& s, float* ou
   Map(in, n, out, [&s](auto d, auto x) HWY_ATTR { return Quantized(d, x, s); });
 }
 
-template <class T>
-HWY_INLINE void QuantizeBytes(const float* HWY_RESTRICT in, size_t n, const QuantizeStep& s,
+template <class S, class T>
+HWY_INLINE void QuantizeBytes(const float* HWY_RESTRICT in, size_t n, const QuantizeStepOf<S>& s,
                               T* HWY_RESTRICT out) {
-  const hn::ScalableTag<float> d;
-  const hn::RebindToSigned<decltype(d)> d32;
+  const hn::ScalableTag<S> d;
+  const hn::Rebind<float, decltype(d)> df;
+  const hn::Rebind<int32_t, decltype(d)> d32;
   const hn::Rebind<T, decltype(d)> d8;
   const auto bytes = [&](auto x) HWY_ATTR {
-    const auto q = Quantized(d, x, s);
-    return hn::DemoteTo(d8, hn::ConvertTo(d32, hn::IfThenZeroElse(hn::IsNaN(q), q)));
+    if constexpr (std::is_same_v<S, double>) {
+      const auto q = Quantized(d, hn::PromoteTo(d, x), s);
+      return hn::DemoteTo(d8, hn::DemoteTo(d32, hn::IfThenZeroElse(hn::IsNaN(q), q)));
+    } else {
+      const auto q = Quantized(d, x, s);
+      return hn::DemoteTo(d8, hn::ConvertTo(d32, hn::IfThenZeroElse(hn::IsNaN(q), q)));
+    }
   };
   const size_t lanes = hn::Lanes(d);
   size_t i = 0;
-  for (; i + lanes <= n; i += lanes) hn::StoreU(bytes(hn::LoadU(d, in + i)), d8, out + i);
-  if (i < n) hn::StoreN(bytes(hn::LoadN(d, in + i, n - i)), d8, out + i, n - i);
+  for (; i + lanes <= n; i += lanes) hn::StoreU(bytes(hn::LoadU(df, in + i)), d8, out + i);
+  if (i < n) hn::StoreN(bytes(hn::LoadN(df, in + i, n - i)), d8, out + i, n - i);
 }
 void QuantizeInt8RunImpl(const float* in, size_t n, const QuantizeStep& s, int8_t* out) {
   QuantizeBytes(in, n, s, out);
 }
 void QuantizeUint8RunImpl(const float* in, size_t n, const QuantizeStep& s, uint8_t* out) {
+  QuantizeBytes(in, n, s, out);
+}
+void QuantizeInt8RunF64Impl(const float* in, size_t n, const QuantizeStepOf<double>& s,
+                            int8_t* out) {
+  QuantizeBytes(in, n, s, out);
+}
+void QuantizeUint8RunF64Impl(const float* in, size_t n, const QuantizeStepOf<double>& s,
+                             uint8_t* out) {
   QuantizeBytes(in, n, s, out);
 }
 
@@ -136,6 +152,14 @@ void QuantizeInt8Run(const float* in, size_t n, const QuantizeStep& step, int8_t
 }
 void QuantizeUint8Run(const float* in, size_t n, const QuantizeStep& step, uint8_t* out) {
   HWY_DYNAMIC_DISPATCH(QuantizeUint8RunImpl)(in, n, step, out);
+}
+HWY_EXPORT(QuantizeInt8RunF64Impl);
+HWY_EXPORT(QuantizeUint8RunF64Impl);
+void QuantizeInt8Run(const float* in, size_t n, const QuantizeStepOf<double>& step, int8_t* out) {
+  HWY_DYNAMIC_DISPATCH(QuantizeInt8RunF64Impl)(in, n, step, out);
+}
+void QuantizeUint8Run(const float* in, size_t n, const QuantizeStepOf<double>& step, uint8_t* out) {
+  HWY_DYNAMIC_DISPATCH(QuantizeUint8RunF64Impl)(in, n, step, out);
 }
 HWY_EXPORT(DequantizeRunImpl);
 void QuantizeRun(const float* in, size_t n, const QuantizeStep& step, float* out) {

@@ -2,7 +2,8 @@
 //
 // Every step is rounded as in the reference kernels, which share the code of
 // runtime/kernels/operands/quantized_kernels.h: results have the same bits. Runs of elements with one
-// scale and one zero point are computed in float32. Short runs, and calls that PyTorch computes in
+// scale and one zero point are computed in float32, or from float32 to bytes in float64 if the scale
+// has that type. Short runs, and calls that PyTorch computes in
 // another dtype, use the reference loops.
 #ifndef BELAY_RUNTIME_KERNELS_QUANTIZE_QUANTIZE_H_
 #define BELAY_RUNTIME_KERNELS_QUANTIZE_QUANTIZE_H_
@@ -18,16 +19,20 @@ namespace belay {
 
 //   out[i] = clamp(round(in[i] * inverse) + zero, low, high)
 //   out[i] = clamp(round(in[i] * inverse + zero), low, high)     with add_first
-// NaN stays NaN. `out` may be `in`.
-struct QuantizeStep {
-  float inverse, zero, low, high;
+// NaN stays NaN. `out` may be `in`. T is the type of each operation.
+template <class T>
+struct QuantizeStepOf {
+  T inverse, zero, low, high;
   bool add_first;
 };
+using QuantizeStep = QuantizeStepOf<float>;
 void QuantizeRun(const float* in, size_t n, const QuantizeStep& step, float* out);
 
 // The same to integers, whose range is [low, high]. NaN becomes 0.
 void QuantizeInt8Run(const float* in, size_t n, const QuantizeStep& step, int8_t* out);
 void QuantizeUint8Run(const float* in, size_t n, const QuantizeStep& step, uint8_t* out);
+void QuantizeInt8Run(const float* in, size_t n, const QuantizeStepOf<double>& step, int8_t* out);
+void QuantizeUint8Run(const float* in, size_t n, const QuantizeStepOf<double>& step, uint8_t* out);
 
 // out[i] = (in[i] - zero) * scale. `out` may be `in`.
 void DequantizeRun(const float* in, size_t n, float zero, float scale, float* out);

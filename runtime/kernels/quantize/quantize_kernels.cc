@@ -184,8 +184,10 @@ bool DequantizeColumns(const QuantizedGrid& grid) {
 struct Engine {
   static void Quantize(const QuantizedGrid& grid, DType type, QuantizedRange range,
                        bool add_first) {
-    if (!QuantizeInFloat(grid, type, range, add_first))
+    if (!QuantizeInFloat(grid, type, range, add_first) &&
+        !QuantizeInDouble(grid, type, range, add_first)) {
       belay::Quantize(grid, type, range, add_first);
+    }
   }
   static void Dequantize(const QuantizedGrid& grid, DType type) {
     if (!DequantizeInFloat(grid, type)) belay::Dequantize(grid, type);
@@ -262,6 +264,37 @@ struct Engine {
     return ForEachPiece(grid, [&](const float* in, size_t n, double scale, float zero, float* out) {
       QuantizeRun(in, n, step_of(scale, zero), out);
     });
+  }
+
+  // Contiguous runs of float32 to bytes, for scales of float64, as those that choose_qparams computes.
+  // Returns false for other calls, and writes nothing.
+  static bool QuantizeInDouble(const QuantizedGrid& grid, DType type, QuantizedRange range,
+                               bool add_first) {
+    const TensorView &in = *grid.input, &out = *grid.output;
+    const bool is_signed = out.dtype == DType::kInt8;
+    if (in.dtype != DType::kFloat32 || (!is_signed && out.dtype != DType::kUint8) ||
+        Promoted(type, grid.scale.dtype) != DType::kFloat64 || !IsWithinBounds(range, out.dtype)) {
+      return false;
+    }
+    if (in.numel() == 0) return true;
+    const Runs runs = RunsOf(grid);
+    if (!IsContiguous(runs.inner, runs.in) || !IsContiguous(runs.inner, runs.out)) return false;
+    const RoundFn round_inverse = RoundingTo(grid.scale.dtype);
+    const auto n = static_cast<size_t>(runs.length);
+    for (StridedIterator<4> it(runs.outer,
+                               {grid.in, grid.out, grid.scale.strides, grid.zero_point.strides});
+         !it.done(); it.Next()) {
+      const QuantizeStepOf<double> step = {
+          round_inverse(1 / grid.scale(it.offset(2))), grid.zero_point(it.offset(3)),
+          static_cast<double>(range.low), static_cast<double>(range.high), add_first};
+      const float* const from = in.as<const float>() + it.offset(0);
+      if (is_signed) {
+        QuantizeInt8Run(from, n, step, out.as<int8_t>() + it.offset(1));
+      } else {
+        QuantizeUint8Run(from, n, step, out.as<uint8_t>() + it.offset(1));
+      }
+    }
+    return true;
   }
 
   static bool DequantizeInFloat(const QuantizedGrid& grid, DType type) {

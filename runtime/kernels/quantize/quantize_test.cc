@@ -93,12 +93,16 @@ TEST(QuantizeTest, PerTokenAndGroup) {
   KernelComparison comparison;
   for (int64_t n : {1, 7, 8, 33, 64, 200}) {
     for (DType scale : {DType::kFloat32, DType::kFloat64}) {
-      ASSERT_TRUE(
-          comparison.Compare({"quantized_decomposed.quantize_per_token.default",
-                              {TestTensorSpec{DType::kFloat32, {4, 3, n}}, Scales({4, 3, 1}, scale),
-                               ZeroPoints({4, 3, 1}), EValue(int64_t{-128}), EValue(int64_t{127}),
-                               EValue(DType::kInt8)},
-                              {DType::kInt8}}));
+      for (const Quantized& q : {kQuantized[0], kQuantized[1], kQuantized[3]}) {
+        for (Values values : {Values::kNormal, Values::kWide, Values::kSpecial}) {
+          ASSERT_TRUE(comparison.Compare(
+              {"quantized_decomposed.quantize_per_token.default",
+               {TestTensorSpec{DType::kFloat32, {4, 3, n}, Layout::kRowMajor, values, 0},
+                Scales({4, 3, 1}, scale), ZeroPoints({4, 3, 1}), EValue(q.low), EValue(q.high),
+                EValue(q.dtype)},
+               {q.dtype}}));
+        }
+      }
       ASSERT_TRUE(
           comparison.Compare({"quantized_decomposed.dequantize_per_token.default",
                               {TestTensorSpec{DType::kInt8, {4, 3, n}}, Scales({4, 3, 1}, scale),
