@@ -22,7 +22,7 @@ readonly packages=(bash ca-certificates procps file git python3 python3-venv dpk
   bazel-rules-python bazel-skylib
   clang-21 lld-21 llvm-21 libclang-rt-21-dev
   libabsl-dev libprotobuf-dev protobuf-compiler libgtest-dev libgmock-dev libbenchmark-dev libsimdjson-dev libcli11-dev
-  nlohmann-json3-dev zlib1g-dev libsodium-dev libssl-dev flatbuffers-compiler libflatbuffers-dev libutf8proc-dev libpcre2-dev cmake pkgconf)
+  nlohmann-json3-dev zlib1g-dev libsodium-dev libssl-dev flatbuffers-compiler libflatbuffers-dev libutf8proc-dev libpcre2-dev libdeflate-dev cmake pkgconf)
 # From Debian 12: newer XNNPACK has other operator names and arguments.
 readonly old_packages=(libxnnpack-dev libxnnpack0 libpthreadpool-dev libpthreadpool0)
 
