@@ -203,38 +203,28 @@ HWY_INLINE void Finish(const ProductArgs<T>& g, const OutputTile<T>& out, const 
   const size_t ldc = g.ldc;
   if constexpr (!kPartial) count = hn::Lanes(d);
   const V alpha = hn::Set(d, g.alpha);
+  const V low = hn::Set(d, g.epilogue.low), high = hn::Set(d, g.epilogue.high);
+  const auto finish = [&](size_t r, V addend) HWY_ATTR {
+    V y = hn::MulAdd(sums.at[r][v], alpha, addend);
+    if (other != nullptr) y = hn::Add(RoundTo<T>(d, y), LoadSome(d, other + r * ldc, count));
+    if (clamps) y = ClampKeepingNaN(d, y, low, high);
+    StoreSome(d, y, c + r * ldc, count);
+  };
   V bias = hn::Zero(d);
   if (out.bias != nullptr && starts) bias = LoadSome(d, out.bias + first, count);
   const bool adds_result = !starts && !ContinuesSums(g, block);
-  if (!adds_result && !clamps && other == nullptr) {
-    if (row_bias == nullptr) {
-      HWY_UNROLL(kRows)
-      for (size_t r = 0; r < kRows; ++r, c += ldc) {
-        StoreSome(d, hn::MulAdd(sums.at[r][v], alpha, bias), c, count);
-      }
-    } else {
-      HWY_UNROLL(kRows)
-      for (size_t r = 0; r < kRows; ++r, c += ldc) {
-        const V addend = hn::Add(bias, hn::Set(d, row_bias[r]));
-        StoreSome(d, hn::MulAdd(sums.at[r][v], alpha, addend), c, count);
-      }
+  if (adds_result || row_bias != nullptr) {
+    // Rare, and apart, so that the tests of these do not slow down short sums.
+    HWY_UNROLL(kRows)
+    for (size_t r = 0; r < kRows; ++r) {
+      V addend = adds_result ? LoadSome(d, c + r * ldc, count) : bias;
+      if (row_bias != nullptr) addend = hn::Add(addend, hn::Set(d, row_bias[r]));
+      finish(r, addend);
     }
     return;
   }
-  const V low = hn::Set(d, g.epilogue.low), high = hn::Set(d, g.epilogue.high);
   HWY_UNROLL(kRows)
-  for (size_t r = 0; r < kRows; ++r, c += ldc) {
-    V addend = bias;
-    if (adds_result) addend = LoadSome(d, c, count);
-    if (row_bias != nullptr) addend = hn::Add(addend, hn::Set(d, row_bias[r]));
-    V y = hn::MulAdd(sums.at[r][v], alpha, addend);
-    if (other != nullptr) {
-      y = hn::Add(RoundTo<T>(d, y), LoadSome(d, other, count));
-      other += ldc;
-    }
-    if (clamps) y = ClampKeepingNaN(d, y, low, high);
-    StoreSome(d, y, c, count);
-  }
+  for (size_t r = 0; r < kRows; ++r) finish(r, bias);
 }
 
 // Prefetches a line to the L2 cache. Never faults.
