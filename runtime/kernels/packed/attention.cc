@@ -225,7 +225,7 @@ void WeightedRowsImpl(const float* HWY_RESTRICT weights, const float* HWY_RESTRI
   }
 }
 
-// row = exp(row + mask - largest); the mask may be null. `largest` is log2(e) times the largest
+// row = exp(row + mask - largest); the mask may be null. `largest` is the largest
 // score of this and earlier blocks, and `total` the sum of exp(score - largest); both are updated.
 // Returns exp(previous largest - largest), the factor of earlier blocks' sums. If no score is above
 // -inf, the row becomes 0. Reads and writes up to a vector beyond the row: masked loads and stores
@@ -261,7 +261,7 @@ float ExponentialsImpl(float* HWY_RESTRICT row, size_t n, const float* HWY_RESTR
       top = hn::Max(top, hn::IfThenElse(hn::FirstN(d, n - i), x, least));
     }
   }
-  float highest = hn::ReduceMax(d, hn::Max(top, top2)) * kLog2E;
+  float highest = hn::ReduceMax(d, hn::Max(top, top2));
   if (!(highest > kMinusInfinity)) {
     if (!HasNan(row, n)) {
       std::fill(row, row + n, 0.0f);
@@ -271,23 +271,27 @@ float ExponentialsImpl(float* HWY_RESTRICT row, size_t n, const float* HWY_RESTR
   }
   float earlier = 1;
   if (!(highest <= largest)) {
-    earlier = std::exp2(largest - highest);
+    earlier = std::exp2((largest - highest) * kLog2E);
     largest = highest;
   }
+  // The difference comes first: rounded products of large scores would differ by more than the scores.
   const auto offset = hn::Set(d, largest);
   const auto factor = hn::Set(d, kLog2E);
+  const auto weight = [&](auto score) HWY_ATTR {
+    return Exp2OfScore(d, hn::Mul(factor, hn::Sub(score, offset)));
+  };
   auto sum = hn::Zero(d), sum2 = hn::Zero(d);
   i = 0;
   for (; i + 2 * lanes <= n; i += 2 * lanes) {
-    const auto x = Exp2OfScore(d, hn::MulSub(factor, hn::LoadU(d, row + i), offset));
-    const auto y = Exp2OfScore(d, hn::MulSub(factor, hn::LoadU(d, row + i + lanes), offset));
+    const auto x = weight(hn::LoadU(d, row + i));
+    const auto y = weight(hn::LoadU(d, row + i + lanes));
     hn::StoreU(x, d, row + i);
     hn::StoreU(y, d, row + i + lanes);
     sum = hn::Add(sum, x);
     sum2 = hn::Add(sum2, y);
   }
   for (; i < n; i += lanes) {
-    const auto x = Exp2OfScore(d, hn::MulSub(factor, load(i), offset));
+    const auto x = weight(load(i));
     hn::StoreU(x, d, row + i);
     sum = hn::Add(sum, x);
   }
@@ -433,7 +437,7 @@ int64_t KeysOf(int64_t keys) {
 
 // Softmax of a row over blocks of keys.
 struct RowState {
-  float largest = -std::numeric_limits<float>::infinity();  // score * log2(e)
+  float largest = -std::numeric_limits<float>::infinity();  // score
   float sum = 0;                                            // of exp(score - largest)
 };
 

@@ -317,6 +317,22 @@ TEST(AttentionFloatsTest, OverflowIsNullopt) {
   EXPECT_EQ(AttentionFloats(9, int64_t{1} << 40, 1, int64_t{1} << 30), std::nullopt);
 }
 
+// Each query has its largest score at key 5: a rounded product of such a score and log2(e) is far from
+// the exact one.
+TEST_P(AttentionTest, LargeScoresSelectOneKey) {
+  for (const float size : {1e5f, 1e12f, 1e18f}) {
+    for (int64_t queries : {1, 3, 20}) {
+      Problem p({1, 2, 1, queries, 150, 1, 9}, random_);
+      std::fill(p.q.data(), p.q.data() + p.q.size(), size);
+      for (size_t t = 0; t < p.k.size(); ++t) p.k[t] = t == 5 ? size : -size * static_cast<float>(t);
+      AttentionRange(p.g, 0, AttentionUnits(p.g));
+      for (size_t i = 0; i < p.out.size(); ++i) {
+        ASSERT_EQ(p.out[i], p.v[5 * 9 + i % 9]) << size << ", " << queries << " queries, " << i;
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(, AttentionTest, testing::ValuesIn(InstructionSets()),
                          [](const auto& info) { return info.param; });
 
