@@ -95,13 +95,6 @@ bool IsContradictory(const OpOverload& op, const SampleCall& call) {
          call.tensors[0].bytes.empty();
 }
 
-// Attention over caches runs packed attention outside of delegates. For scores above 10^9, which values
-// of random programs reach, its weights are NaN, while those of the reference kernel are finite
-// (runtime/kernels/packed/README.md).
-bool IsAttentionOverCaches(const OpOverload& op) {
-  return op.ns() == "llama" && op.op().find("sdpa") != std::string_view::npos;
-}
-
 // Converts the calls of `from` to calls of `op`, which has fewer or reordered arguments.
 std::vector<SampleCall> CallsOfVariant(const OpOverload& op, const OperatorCalls& from) {
   const exir::FunctionSchema& schema = *op.schema();
@@ -157,7 +150,6 @@ absl::StatusOr<CallCorpus> CallCorpus::Read(const std::string& folder, const exi
     ABSL_ASSIGN_OR_RETURN(const OpCaseFile file, ReadOpCaseFile(path));
     OperatorCalls calls;
     ABSL_ASSIGN_OR_RETURN(calls.op, ops.Lookup(file.op));
-    if (IsAttentionOverCaches(*calls.op)) continue;
     for (const OpCase& op_case : file.cases) {
       if (op_case.error.has_value()) continue;
       absl::StatusOr<SampleCall> call = ToSampleCall(*calls.op, op_case);
