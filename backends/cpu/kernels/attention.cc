@@ -1,6 +1,6 @@
 // belay_cpu::attention.
 #include "runtime/kernels/packed/attention.h"
-#include "runtime/kernels/operands/ranges.h"
+#include "runtime/kernels/operands/attention_ranges.h"
 
 #include "backends/cpu/calls.h"
 #include "backends/cpu/kernels/epilogue_of.h"
@@ -81,13 +81,7 @@ absl::Status Attention(KernelContext& context, const Call& call) {
   if (!floats.has_value()) return absl::ResourceExhaustedError("attention: too many keys");
   ABSL_ASSIGN_OR_RETURN(float* scratch,
                         ScratchArray<float>(context, CheckedInt(*floats) * context.num_threads()));
-  const double work = static_cast<double>(g.batch * g.heads) * static_cast<double>(g.queries) *
-                      static_cast<double>(g.keys) * static_cast<double>(g.head_size + g.value_size);
-  RunRanges(context, AttentionUnits(g), 1, work, [&](int part, int64_t first, int64_t last) {
-    AttentionArgs mine = g;
-    mine.scratch = scratch + part * *floats;
-    AttentionRange(mine, first, last);
-  });
+  RunAttention(context, g, scratch, *floats);
   return absl::OkStatus();
 }
 

@@ -21,7 +21,7 @@ inline constexpr DTypeSet kAttentionTypes = {DType::kFloat32, DType::kFloat16, D
 
 // kInvalidArgument unless the tensor has rank 4.
 template <class D>
-absl::Status CheckTokens(std::string_view name, absl::Span<const D> sizes) {
+absl::Status CheckRank4(std::string_view name, absl::Span<const D> sizes) {
   if (sizes.size() == 4) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(name, ": expected four dimensions, got shape ", FormatDims<D>(sizes)));
@@ -44,8 +44,8 @@ absl::Status CheckTokenRange(const D& start, const D& count, const D& room) {
 // Checks that `value` fits the cache: all sizes except the number of tokens are equal.
 template <class D>
 absl::Status CheckCacheEntry(std::string_view name, const Dims<D>& value, const Dims<D>& cache) {
-  ABSL_RETURN_IF_ERROR(CheckTokens<D>(name, value));
-  ABSL_RETURN_IF_ERROR(CheckTokens<D>("cache", cache));
+  ABSL_RETURN_IF_ERROR(CheckRank4<D>(name, value));
+  ABSL_RETURN_IF_ERROR(CheckRank4<D>("cache", cache));
   Dims<D> expected = cache;
   expected[1] = value[1];
   return CheckSameShape<D>(name, value, expected);
@@ -120,7 +120,8 @@ struct RowQuantization {
 //                                            query i attends to tokens [0, start_pos + i]
 //
 // Heads of K and V divide those of Q; query head h uses head h / (heads / kv_heads). The default of
-// `scale`, a float32, is 1 / sqrt(size). `drpout_p` and `seq_len` are unused, as in ExecuTorch.
+// `scale`, a float32, is 1 / sqrt(size). `drpout_p` (the schema's spelling) and `seq_len` are unused,
+// as in ExecuTorch.
 template <class Arguments>
 struct CacheAttentionCall {
   using D = typename Arguments::Dim;
@@ -187,17 +188,19 @@ struct CacheAttentionCall {
   absl::StatusOr<Dims<D>> Shape() const {
     const Dims<D> q = Dims<D>(Arguments::SizesOf(query)), k = Dims<D>(Arguments::SizesOf(key)),
                   v = Dims<D>(Arguments::SizesOf(value));
-    ABSL_RETURN_IF_ERROR(CheckTokens<D>("query", q));
-    ABSL_RETURN_IF_ERROR(CheckTokens<D>("key", k));
+    ABSL_RETURN_IF_ERROR(CheckRank4<D>("query", q));
+    ABSL_RETURN_IF_ERROR(CheckRank4<D>("key", k));
     ABSL_RETURN_IF_ERROR(CheckSameShape<D>("value", v, k));
     Dims<D> expected = q;
     expected[tokens()] = k[tokens()];
     expected[heads()] = k[heads()];
     ABSL_RETURN_IF_ERROR(CheckSameShape<D>("key", k, expected));
-    const std::optional<int64_t> shared = KnownInt(k[heads()]), all = KnownInt(q[heads()]);
-    if (shared == 0 || (shared.has_value() && all.has_value() && *all % *shared != 0)) {
+    const std::optional<int64_t> kv_heads = KnownInt(k[heads()]),
+                                 query_heads = KnownInt(q[heads()]);
+    if (kv_heads == 0 ||
+        (kv_heads.has_value() && query_heads.has_value() && *query_heads % *kv_heads != 0)) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "key: expected a divisor of ", DimToString(q[heads()]), " heads, got ", *shared));
+          "key: expected a divisor of ", DimToString(q[heads()]), " heads, got ", *kv_heads));
     }
     if (mask != nullptr) {
       const Dims<D> scores = {q[tokens()], k[tokens()]};
@@ -251,7 +254,8 @@ struct HadamardSize {
 //   2^k elements:       out[i] = 2^(-k/2) * sum over j of (-1)^popcount(i & j) * in[j]
 //   28 * 2^k elements:  that for each of the 28 rows, then each column times H28
 //
-// H28 is the Hadamard matrix of Williamson type in SpinQuant (HadamardSign28); it is not normalized.
+// H28 is the Hadamard matrix of Williamson type in SpinQuant (HadamardSign28 of
+// runtime/kernels/operands/llama.h); it is not normalized.
 template <class Arguments>
 struct HadamardCall {
   typename Arguments::TensorRef mat;

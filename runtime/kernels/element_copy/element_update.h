@@ -16,7 +16,8 @@ namespace belay {
 // order: kMaximum and kMinimum keep the element.
 enum class Update : uint8_t { kAssign, kAdd, kMultiply, kMaximum, kMinimum };
 
-// Returns update(old, value). kMaximum and kMinimum return `old` if neither is larger.
+// Returns update(old, value). kMaximum and kMinimum return NaN if either is NaN, and `old` if neither
+// is larger or T is complex.
 template <Update kUpdate, class T>
 inline T Updated(T old, T value) {
   using C = ComputeType<T>;

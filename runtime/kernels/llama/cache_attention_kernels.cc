@@ -2,12 +2,12 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <string_view>
 
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel_interface/kernel_arguments.h"
 #include "runtime/kernels/element_copy/convert_run.h"
 #include "runtime/kernels/llama/llama.h"
+#include "runtime/kernels/operands/attention_ranges.h"
 #include "runtime/kernels/operands/llama.h"
 #include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/operands/ranges.h"
@@ -23,7 +23,7 @@ using Call = CacheAttentionCall<KernelArguments>;
 // Floats of working memory.
 struct Workspace {
   CheckedInt attention;               // per thread
-  CheckedInt mask;                    // of later queries of a causal call
+  CheckedInt mask;                    // of a causal call with start_pos > 0
   CheckedInt query, key, value, out;  // copies in float32 [batch, heads, tokens, size]
 
   CheckedInt total(int threads) const {
@@ -36,7 +36,7 @@ struct Workspace {
     const int64_t queries = q[call.tokens()], size = q[3];
     Workspace workspace;
     const std::optional<int64_t> floats = AttentionFloats(queries, used.value(), size, size);
-    // Without such a size, the total overflows too.
+    // On overflow, the total is not ok() either.
     workspace.attention = floats.has_value() ? CheckedInt(*floats) : CheckedInt(INT64_MAX) * 2;
     if (call.causal && queries > 1) workspace.mask = used + CheckedInt(queries);
     if (call.query->dtype == DType::kFloat32) return workspace;
@@ -115,7 +115,7 @@ absl::Status CacheAttention(KernelContext& context, const Call& call) {
                      .value_size = size};
   g.scale = static_cast<float>(call.Scale(size));
   g.nan_rows = true;
-  float* const shared = take(workspace.attention * context.num_threads());
+  float* const per_thread = take(workspace.attention * context.num_threads());
   if (call.mask != nullptr) {
     g.mask = call.mask->as<const float>();
     g.mask_strides.token = call.mask->strides[0];
@@ -153,12 +153,7 @@ absl::Status CacheAttention(KernelContext& context, const Call& call) {
   const bool converts_back = out.dtype != DType::kFloat32;
   g.out = converts_back ? take(workspace.out) : out.as<float>();
   g.out_strides = converts_back ? RowMajor(g.heads, queries, size) : StridesOf(call, out);
-  const double work = 2 * static_cast<double>(out.numel()) * static_cast<double>(used);
-  RunRanges(context, AttentionUnits(g), 1, work, [&](int part, int64_t first, int64_t last) {
-    AttentionArgs mine = g;
-    mine.scratch = shared + part * workspace.attention.value();
-    AttentionRange(mine, first, last);
-  });
+  RunAttention(context, g, per_thread, workspace.attention.value());
   if (converts_back) {
     ForRows(context, g.batch, g.heads, queries, size,
             [&](int64_t b, int64_t h, int64_t t, int64_t row) {

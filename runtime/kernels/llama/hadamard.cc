@@ -15,8 +15,8 @@ namespace belay {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// a = a + b, b = a - b, for n elements.
-HWY_INLINE void Pairs(float* HWY_RESTRICT a, float* HWY_RESTRICT b, size_t n) {
+// Butterflies: (a[i], b[i]) = (a[i] + b[i], a[i] - b[i]) for n elements.
+HWY_INLINE void Butterflies(float* HWY_RESTRICT a, float* HWY_RESTRICT b, size_t n) {
   const hn::CappedTag<float, 16> d;
   const size_t lanes = hn::Lanes(d);
   for (size_t i = 0; i < n; i += lanes) {
@@ -26,8 +26,8 @@ HWY_INLINE void Pairs(float* HWY_RESTRICT a, float* HWY_RESTRICT b, size_t n) {
   }
 }
 
-// Two steps of pairs in one pass: distances 1 and 2.
-HWY_INLINE void Fours(float* HWY_RESTRICT row, size_t size) {
+// The butterflies of distances 1 and 2 in one pass.
+HWY_INLINE void FirstTwoStages(float* HWY_RESTRICT row, size_t size) {
   for (size_t i = 0; i < size; i += 4) {
     const float a = row[i] + row[i + 1], b = row[i] - row[i + 1];
     const float c = row[i + 2] + row[i + 3], d = row[i + 2] - row[i + 3];
@@ -41,11 +41,11 @@ HWY_INLINE void Fours(float* HWY_RESTRICT row, size_t size) {
 void HadamardRowImpl(float* HWY_RESTRICT row, size_t size) {
   size_t step = 1;
   if (size >= 4) {
-    Fours(row, size);
+    FirstTwoStages(row, size);
     step = 4;
   }
   for (; step < size; step *= 2) {
-    for (size_t i = 0; i < size; i += 2 * step) Pairs(row + i, row + i + step, step);
+    for (size_t i = 0; i < size; i += 2 * step) Butterflies(row + i, row + i + step, step);
   }
   const float factor = 1 / std::sqrt(static_cast<float>(size));
   for (size_t i = 0; i < size; ++i) row[i] *= factor;

@@ -38,7 +38,7 @@ absl::Status Hadamard(KernelContext& context, const Call& call) {
   const int64_t count = in.numel();
   if (count == 0) return absl::OkStatus();
   const int64_t size = in.sizes.back();
-  ABSL_ASSIGN_OR_RETURN(const HadamardSize split, HadamardSize::Of(size));
+  const HadamardSize split = *HadamardSize::Of(size);  // CheckShapes() has checked it
   ABSL_ASSIGN_OR_RETURN(float* scratch, ScratchArray<float>(context, CheckedInt(size) * kRows *
                                                                          context.num_threads()));
   const double work = static_cast<double>(count) * (16 + 28.0 * (split.blocks > 1));

@@ -6,16 +6,21 @@
 
 namespace belay {
 
+TensorView TokensOf(const TensorView& tensor, int64_t batch, int64_t first, int64_t count) {
+  TensorView view = tensor;
+  view.sizes[0] = 1;
+  view.sizes[1] = count;
+  view.data = PartAddress(tensor, batch * tensor.strides[0] + first * tensor.strides[1]);
+  return view;
+}
+
 absl::Status WriteTokens(const TensorView& value, int64_t start, const TensorView& cache) {
   if (value.numel() == 0) return absl::OkStatus();
   // One copy per sequence, since its tokens are usually contiguous in both tensors.
+  const int64_t count = value.sizes[1];
   for (int64_t b = 0; b < value.sizes[0]; ++b) {
-    TensorView from = value, to = cache;
-    to.sizes[1] = value.sizes[1];
-    from.data = PartAddress(value, b * value.strides[0]);
-    to.data = PartAddress(cache, b * cache.strides[0] + start * cache.strides[1]);
-    from.sizes[0] = to.sizes[0] = 1;
-    ABSL_RETURN_IF_ERROR(CopyElements(from, to));
+    ABSL_RETURN_IF_ERROR(
+        CopyElements(TokensOf(value, b, 0, count), TokensOf(cache, b, start, count)));
   }
   return absl::OkStatus();
 }

@@ -1,5 +1,5 @@
-// Cache updates, operands and signs of the operators of namespace llama, for the kernels of all
-// engines.
+// Shared parts of the kernels of namespace llama: writing tokens to caches, operands of attention,
+// signs of the Hadamard matrix of order 28.
 #ifndef BELAY_RUNTIME_KERNELS_OPERANDS_LLAMA_H_
 #define BELAY_RUNTIME_KERNELS_OPERANDS_LLAMA_H_
 
@@ -20,6 +20,9 @@ inline constexpr std::string_view kSdpaWithKvCacheNames =
 inline constexpr std::string_view kCustomQuantizedSdpaNames =
     "query key value start_pos attn_mask drpout_p is_causal scale q_zero_points q_scales "
     "k_zero_points k_scales v_zero_points v_scales is_seq_at_dim_2";
+
+// The view of tokens [first, first + count) of one sequence: [1, count, heads, size].
+TensorView TokensOf(const TensorView& tensor, int64_t batch, int64_t first, int64_t count);
 
 // Copies `value` to tokens [start, start + value.sizes[1]) of the cache. Precondition: the shapes
 // and the range were checked.

@@ -324,7 +324,8 @@ TEST_P(AttentionTest, LargeScoresSelectOneKey) {
     for (int64_t queries : {1, 3, 20}) {
       Problem p({1, 2, 1, queries, 150, 1, 9}, random_);
       std::fill(p.q.data(), p.q.data() + p.q.size(), size);
-      for (size_t t = 0; t < p.k.size(); ++t) p.k[t] = t == 5 ? size : -size * static_cast<float>(t);
+      for (size_t t = 0; t < p.k.size(); ++t)
+        p.k[t] = t == 5 ? size : -size * static_cast<float>(t);
       AttentionRange(p.g, 0, AttentionUnits(p.g));
       for (size_t i = 0; i < p.out.size(); ++i) {
         ASSERT_EQ(p.out[i], p.v[5 * 9 + i % 9]) << size << ", " << queries << " queries, " << i;

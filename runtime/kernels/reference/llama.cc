@@ -30,14 +30,6 @@ absl::Status CheckIndices(const TensorView& indices, int64_t room) {
   return absl::OkStatus();
 }
 
-// The view of one token: [1, 1, heads, size].
-TensorView TokenAt(const TensorView& tensor, int64_t batch, int64_t token) {
-  TensorView view = tensor;
-  view.sizes[0] = view.sizes[1] = 1;
-  view.data = PartAddress(tensor, batch * tensor.strides[0] + token * tensor.strides[1]);
-  return view;
-}
-
 // Writes `cache`, or output 0, which becomes `self` with the new tokens and may be `self`.
 absl::Status UpdateCache(KernelContext& context, const UpdateCacheCall<KernelArguments>& call) {
   ABSL_RETURN_IF_ERROR(call.CheckShapes());
@@ -56,11 +48,13 @@ absl::Status UpdateCache(KernelContext& context, const UpdateCacheCall<KernelArg
     if (to->data != cache.data) ABSL_RETURN_IF_ERROR(CopyElements(cache, *to));
   }
   if (call.indices == nullptr) return WriteTokens(value, call.start_pos.value(), *to);
+  // Next to a size of 0, others may have any magnitude.
+  if (value.numel() == 0) return absl::OkStatus();
   const Reader<int64_t> index(*call.indices);
   for (int64_t b = 0; b < value.sizes[0]; ++b) {
     for (int64_t t = 0; t < value.sizes[1]; ++t) {
       const int64_t token = index(b * call.indices->strides[0] + t * call.indices->strides[1]);
-      ABSL_RETURN_IF_ERROR(CopyElements(TokenAt(value, b, t), TokenAt(*to, b, token)));
+      ABSL_RETURN_IF_ERROR(CopyElements(TokensOf(value, b, t, 1), TokensOf(*to, b, token, 1)));
     }
   }
   return absl::OkStatus();
@@ -105,7 +99,7 @@ absl::Status CacheAttention(KernelContext& context, const AttentionCall& call) {
       key(call, *call.key, call.key_parameters), value(call, *call.value, call.value_parameters);
   const Writer<double> write(out);
   const double scale = static_cast<float>(call.Scale(operands.size));  // as in ExecuTorch
-  const int64_t shared = operands.heads / operands.kv_heads;
+  const int64_t group = operands.heads / operands.kv_heads;            // query heads per key head
   for (int64_t b = 0; b < operands.batch; ++b) {
     for (int64_t h = 0; h < operands.heads; ++h) {
       for (int64_t q = 0; q < operands.queries; ++q) {
@@ -113,7 +107,7 @@ absl::Status CacheAttention(KernelContext& context, const AttentionCall& call) {
         query.Select(b, h, q);
         double largest = -std::numeric_limits<double>::infinity();
         for (int64_t t = 0; t < visible; ++t) {
-          key.Select(b, h / shared, t);
+          key.Select(b, h / group, t);
           double score = 0;
           for (int64_t i = 0; i < operands.size; ++i) score += query[i] * key[i];
           weights[t] = score * scale;
@@ -129,7 +123,7 @@ absl::Status CacheAttention(KernelContext& context, const AttentionCall& call) {
         for (int64_t i = 0; i < operands.size; ++i) {
           double result = 0;
           for (int64_t t = 0; t < visible; ++t) {
-            value.Select(b, h / shared, t);
+            value.Select(b, h / group, t);
             // Masked tokens have no effect, even if their values are not finite.
             if (weights[t] != 0) result += weights[t] * value[i];
           }
@@ -148,7 +142,7 @@ uint64_t CacheAttentionScratch(const KernelContext& context, const AttentionCall
 
 using Hadamard = HadamardCall<KernelArguments>;
 
-// row = the transform of `size` elements; pairs at distances 1, 2, 4, …
+// row = the Hadamard transform of `size` elements, with butterflies at distances 1, 2, 4, …
 void Transform(double* row, int64_t size) {
   for (int64_t step = 1; step < size; step *= 2) {
     for (int64_t i = 0; i < size; ++i) {
@@ -169,7 +163,7 @@ absl::Status HadamardTransform(KernelContext& context, const Hadamard& call) {
   if (in.numel() == 0) return absl::OkStatus();
   if (in.rank() == 0) return CopyElements(in, *out);
   const int64_t size = in.sizes.back();
-  ABSL_ASSIGN_OR_RETURN(const HadamardSize split, HadamardSize::Of(size));
+  const HadamardSize split = *HadamardSize::Of(size);  // CheckShapes() has checked it
   ABSL_ASSIGN_OR_RETURN(double* row, ScratchArray<double>(context, size));
   const Reader<double> read(in);
   const Writer<double> write(*out);

@@ -1,0 +1,28 @@
+// Division of packed attention (runtime/kernels/packed/attention.h) among threads.
+#ifndef BELAY_RUNTIME_KERNELS_OPERANDS_ATTENTION_RANGES_H_
+#define BELAY_RUNTIME_KERNELS_OPERANDS_ATTENTION_RANGES_H_
+
+#include <cstdint>
+
+#include "runtime/kernel_interface/kernel.h"
+#include "runtime/kernels/operands/ranges.h"
+
+namespace belay {
+
+// Computes all units of an AttentionArgs on the threads of the context. `scratch` has `floats` floats
+// per thread.
+template <class Args>
+void RunAttention(const KernelContext& context, const Args& args, float* scratch, int64_t floats) {
+  const double work = static_cast<double>(args.batch * args.heads) *
+                      static_cast<double>(args.queries) * static_cast<double>(args.keys) *
+                      static_cast<double>(args.head_size + args.value_size);
+  RunRanges(context, AttentionUnits(args), 1, work, [&](int part, int64_t first, int64_t last) {
+    Args mine = args;
+    mine.scratch = scratch + part * floats;
+    AttentionRange(mine, first, last);
+  });
+}
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNELS_OPERANDS_ATTENTION_RANGES_H_
