@@ -507,10 +507,7 @@ class XnnpackHandle final : public DelegateHandle {
 
 }  // namespace
 
-BackendOptionTable XnnpackRuntime::options() const {
-  static const BackendOption table[] = {ThreadsOption()};
-  return table;
-}
+BackendOptionTable XnnpackRuntime::options() const { return ThreadsOptionTable(); }
 
 absl::StatusOr<std::unique_ptr<DelegateHandle>> XnnpackRuntime::Init(
     const DelegateInitContext& context, absl::Span<const std::byte> blob) const {

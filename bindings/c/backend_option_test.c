@@ -37,7 +37,7 @@ static int64_t Level(belay_method* method) {
   return option.int_value;
 }
 
-static void HaveDefaults(const belay_program* program) {
+static void OptionsHaveDefaults(const belay_program* program) {
   belay_method* method = Load(program, "steps", NULL);
   EXPECT(Level(method) == 1);
   belay_backend_option option = Named("checks");
@@ -49,7 +49,7 @@ static void HaveDefaults(const belay_program* program) {
   belay_method_free(method);
 }
 
-static void AreSetAtLoad(const belay_program* program) {
+static void LoadSetsOptions(const belay_program* program) {
   const belay_backend_option list[] = {IntOption("level", 3), BoolOption("checks", 1),
                                        StringOption("mode", "fast")};
   const belay_method_options options = {
@@ -64,7 +64,7 @@ static void AreSetAtLoad(const belay_program* program) {
   belay_method_free(Load(program, "add", &options));
 }
 
-static void AreSetAfterwards(const belay_program* program) {
+static void OptionsChangeAfterLoading(const belay_program* program) {
   belay_method* method = Load(program, "steps", NULL);
   belay_backend_option option = IntOption("level", 2);
   EXPECT(belay_method_set_backend_option(method, &option, NULL) == BELAY_OK);
@@ -103,7 +103,7 @@ static void ExpectLoadError(const belay_program* program, belay_backend_option o
   EXPECT(method == NULL);
 }
 
-static void InvalidOnesAreErrors(const belay_program* program) {
+static void RejectsInvalidOptions(const belay_program* program) {
   ExpectLoadError(program, IntOption("level", -1), "got -1");
   ExpectLoadError(program, IntOption("speed", 1), "has no option 'speed'");
   belay_backend_option option = IntOption("level", 1);
@@ -132,7 +132,7 @@ static void InvalidOnesAreErrors(const belay_program* program) {
                "backend_options");
 }
 
-static void MissingArgumentsAreErrors(const belay_program* program) {
+static void RejectsMissingArguments(const belay_program* program) {
   belay_backend_option option = IntOption("level", 1);
   EXPECT_ERROR(belay_method_set_backend_option(NULL, &option, &error), BELAY_INVALID_ARGUMENT,
                "a method");
@@ -150,11 +150,11 @@ static void MissingArgumentsAreErrors(const belay_program* program) {
 
 int main(void) {
   belay_program* program = Open();
-  HaveDefaults(program);
-  AreSetAtLoad(program);
-  AreSetAfterwards(program);
-  InvalidOnesAreErrors(program);
-  MissingArgumentsAreErrors(program);
+  OptionsHaveDefaults(program);
+  LoadSetsOptions(program);
+  OptionsChangeAfterLoading(program);
+  RejectsInvalidOptions(program);
+  RejectsMissingArguments(program);
   belay_program_free(program);
   return Failed();
 }

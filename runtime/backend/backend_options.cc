@@ -28,8 +28,8 @@ std::string TypeOf(const BackendOption& option) {
                            : std::string(name);
 }
 
-std::string Shown(const OptionValue& value) {
-  const std::string text = Printable(OptionText(value));
+std::string QuotedValue(const OptionValue& value) {
+  const std::string text = Printable(FormatOptionValue(value));
   return std::holds_alternative<std::string>(value) ? absl::StrCat("'", text, "'") : text;
 }
 
@@ -42,25 +42,26 @@ absl::Status UnexpectedError(std::string_view backend, const BackendOption& opti
 absl::Status CheckValue(std::string_view backend, const BackendOption& option,
                         const OptionValue& value) {
   if (value.index() != option.default_value.index()) {
-    return UnexpectedError(backend, option, absl::StrCat(TypeName(value), " ", Shown(value)));
+    return UnexpectedError(backend, option, absl::StrCat(TypeName(value), " ", QuotedValue(value)));
   }
   const auto* number = std::get_if<int64_t>(&value);
   if (number != nullptr && (*number < option.min || *number > option.max)) {
-    return UnexpectedError(backend, option, Shown(value));
+    return UnexpectedError(backend, option, QuotedValue(value));
   }
   return absl::OkStatus();
 }
 
 }  // namespace
 
-std::string OptionText(const OptionValue& value) {
+std::string FormatOptionValue(const OptionValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (const auto* number = std::get_if<int64_t>(&value)) return absl::StrCat(*number);
   return std::get<std::string>(value);
 }
 
 std::string DescribeOption(const BackendOption& option) {
-  return absl::StrCat(option.name, ": ", TypeOf(option), ", default ", Shown(option.default_value));
+  return absl::StrCat(option.name, ": ", TypeOf(option), ", default ",
+                      QuotedValue(option.default_value));
 }
 
 absl::StatusOr<const BackendOption*> FindOption(std::string_view backend, BackendOptionTable table,

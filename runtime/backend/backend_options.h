@@ -31,8 +31,8 @@ using OptionValues = std::map<std::string, OptionValue, std::less<>>;
 // Values by the id of the backend.
 using BackendOptions = std::map<std::string, OptionValues, std::less<>>;
 
-// Valid values of all options of some backends. Implemented by BackendSettings: methods that are
-// loaded without options don't link it.
+// Valid values of all options of some backends. Implemented by BackendSettings, so that binaries that
+// set no options do not link it.
 class OptionLookup {
  public:
   virtual ~OptionLookup() = default;
@@ -40,7 +40,7 @@ class OptionLookup {
 };
 
 // "true", "4", "text".
-std::string OptionText(const OptionValue& value);
+std::string FormatOptionValue(const OptionValue& value);
 // "threads: int, 1 to 256, default 256".
 std::string DescribeOption(const BackendOption& option);
 

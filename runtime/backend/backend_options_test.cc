@@ -95,10 +95,10 @@ TEST(BackendOptionsTest, ResolvesDefaults) {
   EXPECT_THAT(ResolveOptions("npu", Table(), {{"fast", int64_t{1}}}), StatusIs(kInvalid));
 }
 
-TEST(BackendOptionsTest, ValuesAsText) {
-  EXPECT_EQ(OptionText(true), "true");
-  EXPECT_EQ(OptionText(int64_t{-3}), "-3");
-  EXPECT_EQ(OptionText(std::string("a b")), "a b");
+TEST(BackendOptionsTest, FormatsValues) {
+  EXPECT_EQ(FormatOptionValue(true), "true");
+  EXPECT_EQ(FormatOptionValue(int64_t{-3}), "-3");
+  EXPECT_EQ(FormatOptionValue(std::string("a b")), "a b");
 }
 
 }  // namespace

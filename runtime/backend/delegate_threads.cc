@@ -11,26 +11,28 @@ constexpr int64_t kMostThreads = 256;  // of a ThreadPool
 
 }  // namespace
 
-BackendOption ThreadsOption() {
-  return {.name = kThreads,
-          .about = "most threads of the method that work on a delegate",
-          .default_value = kMostThreads,
-          .min = 1,
-          .max = kMostThreads,
-          .changeable = true};
+BackendOptionTable ThreadsOptionTable() {
+  static const BackendOption table[] = {
+      {.name = kThreads,
+       .about = "maximum number of the method's threads that work on a delegate",
+       .default_value = kMostThreads,
+       .min = 1,
+       .max = kMostThreads,
+       .changeable = true}};
+  return table;
 }
 
-DelegateThreads::DelegateThreads(const DelegateInitContext& context) : most_(kMostThreads) {
+DelegateThreads::DelegateThreads(const DelegateInitContext& context) : limit_(kMostThreads) {
   if (context.options != nullptr) {
     const auto set = context.options->find(kThreads);
-    if (set != context.options->end()) most_ = std::get<int64_t>(set->second);
+    if (set != context.options->end()) limit_ = std::get<int64_t>(set->second);
   }
-  if (context.threads != nullptr) pool_.emplace(*context.threads, static_cast<int>(most_));
+  if (context.threads != nullptr) pool_.emplace(*context.threads, static_cast<int>(limit_));
 }
 
 void DelegateThreads::SetOption(std::string_view name, const OptionValue& value) {
-  most_ = std::get<int64_t>(value);
-  if (pool_.has_value()) pool_->Limit(static_cast<int>(most_));
+  limit_ = std::get<int64_t>(value);
+  if (pool_.has_value()) pool_->Limit(static_cast<int>(limit_));
 }
 
 }  // namespace belay

@@ -12,8 +12,8 @@
 
 namespace belay {
 
-// A row for the backend's table: "threads", changeable.
-BackendOption ThreadsOption();
+// The table of a backend whose only option is "threads", which is changeable.
+BackendOptionTable ThreadsOptionTable();
 
 // Threads of a delegate: those of the context, but at most as many as the option `threads`.
 // Neither copyable nor movable.
@@ -26,11 +26,11 @@ class DelegateThreads {
   ThreadPool* pool() { return pool_.has_value() ? &*pool_ : nullptr; }
   // As the functions of DelegateHandle, for backends whose only option is `threads`. Calls use at
   // most as many threads as when the delegate was created, since its working memory is for those.
-  OptionValue GetOption(std::string_view name) const { return most_; }
+  OptionValue GetOption(std::string_view name) const { return limit_; }
   void SetOption(std::string_view name, const OptionValue& value);
 
  private:
-  int64_t most_;  // value of the option
+  int64_t limit_;  // value of the option
   std::optional<ThreadPool> pool_;
 };
 

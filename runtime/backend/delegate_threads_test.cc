@@ -14,7 +14,7 @@ DelegateInitContext ContextOf(ThreadPool* pool, const OptionValues* options) {
   return context;
 }
 
-TEST(DelegateThreadsTest, AreThoseOfTheContext) {
+TEST(DelegateThreadsTest, UsesThreadsOfTheContext) {
   ThreadPool pool(3);
   DelegateThreads threads(ContextOf(&pool, nullptr));
   ASSERT_NE(threads.pool(), nullptr);
@@ -30,7 +30,7 @@ TEST(DelegateThreadsTest, NoThreadsWithoutAPool) {
   EXPECT_EQ(threads.GetOption("threads"), OptionValue(int64_t{2}));
 }
 
-TEST(DelegateThreadsTest, OptionLimitsThem) {
+TEST(DelegateThreadsTest, OptionLimitsThreads) {
   ThreadPool pool(3);
   for (const int64_t most : {1, 2, 256}) {
     const OptionValues options = {{"threads", most}};
@@ -41,7 +41,7 @@ TEST(DelegateThreadsTest, OptionLimitsThem) {
 }
 
 TEST(DelegateThreadsTest, DefaultOptionIsTheLargestPool) {
-  const BackendOption option = ThreadsOption();
+  const BackendOption& option = ThreadsOptionTable()[0];
   EXPECT_EQ(option.default_value, OptionValue(int64_t{256}));
   EXPECT_EQ(option.max, 256);
   EXPECT_TRUE(option.changeable);

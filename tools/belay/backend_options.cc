@@ -11,16 +11,17 @@
 
 namespace belay::tools {
 
-absl::StatusOr<BackendSettings> ParseBackendOptions(const std::vector<std::string>& texts) {
+absl::StatusOr<BackendSettings> ParseBackendOptions(const std::vector<std::string>& assignments) {
   BackendOptions options;
-  for (const std::string& text : texts) {
-    const size_t equals = text.find('=');
-    const size_t dot = text.substr(0, equals).find('.');
+  for (const std::string& assignment : assignments) {
+    const size_t equals = assignment.find('=');
+    const size_t dot = assignment.substr(0, equals).find('.');
     if (equals == std::string::npos || dot == std::string::npos || dot == 0 || dot + 1 == equals) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "--backend-option: expected BACKEND.OPTION=VALUE, got '", OneLine(text), "'"));
+          "--backend-option: expected BACKEND.OPTION=VALUE, got '", OneLine(assignment), "'"));
     }
-    const std::string id = text.substr(0, dot), name = text.substr(dot + 1, equals - dot - 1);
+    const std::string id = assignment.substr(0, dot),
+                      name = assignment.substr(dot + 1, equals - dot - 1);
     const BackendRuntime* backend = RuntimeBackends().Find(id);
     if (backend == nullptr) {
       std::vector<std::string> known;
@@ -29,10 +30,9 @@ absl::StatusOr<BackendSettings> ParseBackendOptions(const std::vector<std::strin
           absl::StrCat("--backend-option: unknown backend '", OneLine(id),
                        "'; expected one of: ", absl::StrJoin(known, ", ")));
     }
-    absl::StatusOr<OptionValue> value =
-        ParseOption(id, backend->options(), name, text.substr(equals + 1));
-    if (!value.ok()) return value.status();
-    if (!options[id].emplace(name, *std::move(value)).second) {
+    ABSL_ASSIGN_OR_RETURN(OptionValue value,
+                          ParseOption(id, backend->options(), name, assignment.substr(equals + 1)));
+    if (!options[id].emplace(name, std::move(value)).second) {
       return absl::InvalidArgumentError(
           absl::StrCat("--backend-option: '", id, ".", name, "' is given twice"));
     }
@@ -40,7 +40,7 @@ absl::StatusOr<BackendSettings> ParseBackendOptions(const std::vector<std::strin
   return BackendSettings::Create(RuntimeBackends(), options);
 }
 
-absl::Status CheckUsed(const BackendSettings& settings, const Program& program) {
+absl::Status CheckBackendsAreUsed(const BackendSettings& settings, const Program& program) {
   std::set<std::string> used;
   for (const MethodPlan& method : program.methods()) {
     for (const DelegatePlan& delegate : method.delegates) used.insert(delegate.backend_id);
@@ -54,9 +54,9 @@ absl::Status CheckUsed(const BackendSettings& settings, const Program& program) 
   return absl::OkStatus();
 }
 
-Option BackendOptionOption(std::vector<std::string>* texts) {
+Option BackendOptionFlag(std::vector<std::string>* assignments) {
   return {"--backend-option",
-          texts,
+          assignments,
           "BACKEND.OPTION=VALUE, such as cpu.threads=1 (repeatable); 'belay backends' lists them",
           {.repeatable = true}};
 }

@@ -15,13 +15,13 @@ namespace belay::tools {
 
 // Parses BACKEND.OPTION=VALUE of this binary's backends. kInvalidArgument (bad usage): another
 // format, an unknown backend, an option that is given twice; errors of ParseOption.
-absl::StatusOr<BackendSettings> ParseBackendOptions(const std::vector<std::string>& texts);
+absl::StatusOr<BackendSettings> ParseBackendOptions(const std::vector<std::string>& assignments);
 
 // kInvalidArgument (bad usage): options of a backend that no method of the program uses.
-absl::Status CheckUsed(const BackendSettings& settings, const Program& program);
+absl::Status CheckBackendsAreUsed(const BackendSettings& settings, const Program& program);
 
-// Returns the option --backend-option.
-Option BackendOptionOption(std::vector<std::string>* texts);
+// Returns the command-line option --backend-option.
+Option BackendOptionFlag(std::vector<std::string>* assignments);
 
 }  // namespace belay::tools
 

@@ -22,17 +22,19 @@ TEST(BackendsTest, ListsNamesAndIds) {
 TEST(BackendsTest, ListsOptions) {
   const Outcome text = Capture([] { return Backends({}); });
   EXPECT_THAT(text.output, ::testing::HasSubstr("cpu: cpu\n"
-                                                "  cpu.threads: int, 1 to 256, default 256: most "
-                                                "threads of the method that work on a delegate\n"));
+                                                "  cpu.threads: int, 1 to 256, default 256: maximum "
+                                                "number of the method's threads that work on a "
+                                                "delegate\n"));
   const Outcome outcome = Capture([] { return Backends({.json = true}); });
   const auto list = nlohmann::json::parse(outcome.output, nullptr, /*allow_exceptions=*/false);
   ASSERT_TRUE(list.is_array());
-  const nlohmann::json option = {{"backend", "cpu"},
-                                 {"name", "threads"},
-                                 {"about", "most threads of the method that work on a delegate"},
-                                 {"description", "threads: int, 1 to 256, default 256"},
-                                 {"default", 256},
-                                 {"changeable", true}};
+  const nlohmann::json option = {
+      {"backend", "cpu"},
+      {"name", "threads"},
+      {"about", "maximum number of the method's threads that work on a delegate"},
+      {"description", "threads: int, 1 to 256, default 256"},
+      {"default", 256},
+      {"changeable", true}};
   EXPECT_EQ(list[0]["options"], nlohmann::json::array({option}));
 }
 

@@ -99,7 +99,7 @@ int Bench(const BenchOptions& options) {
       OpenSession(options.program, options.method, options.engine, options.threads, {},
                   OpenOptionsFor({}, options.data, options.payloads), &*backend_options);
   if (!session.ok()) return Report(session.status());
-  const absl::Status used = CheckUsed(*backend_options, *(*session)->program);
+  const absl::Status used = CheckBackendsAreUsed(*backend_options, *(*session)->program);
   if (!used.ok()) return ReportBadUsage(used);
   const absl::StatusOr<nlohmann::json> result = Measure(options, **session);
   if (!result.ok()) return Report(result.status());
@@ -155,7 +155,7 @@ Command BenchCommand() {
                    "with --llm: runs per test",
                    {.least = 1, .most = 1000}},
                   ThreadsOption(&bench->threads),
-                  WithoutLlm(BackendOptionOption(&bench->backend_options)),
+                  WithoutLlm(BackendOptionFlag(&bench->backend_options)),
                   DataOption(&bench->data),
                   PayloadsOption(&bench->payloads),
                   EngineOption(&bench->engine),

@@ -115,7 +115,7 @@ absl::StatusOr<int> RunAll(const RunOptions& options) {
   if (!backend_options.ok()) return ReportBadUsage(backend_options.status());
   ABSL_ASSIGN_OR_RETURN(Methods methods, LoadMethods(options, *backend_options, calls));
   const auto& session = methods.session;
-  const absl::Status used = CheckUsed(*backend_options, *session->program);
+  const absl::Status used = CheckBackendsAreUsed(*backend_options, *session->program);
   if (!used.ok()) return ReportBadUsage(used);
   limits.Add(*session->program);
   nlohmann::json report;
@@ -202,7 +202,7 @@ Command RunCommand() {
            PayloadsOption(&run->payloads),
            EngineOption(&run->engine),
            ThreadsOption(&run->threads),
-           BackendOptionOption(&run->backend_options),
+           BackendOptionFlag(&run->backend_options),
            {"--copy", &run->copy,
             "reads the program's files into memory instead of mapping them: for files that may "
             "be truncated while in use"},

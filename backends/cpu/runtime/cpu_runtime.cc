@@ -6,10 +6,7 @@
 
 namespace belay::cpu {
 
-BackendOptionTable CpuRuntime::options() const {
-  static const BackendOption table[] = {ThreadsOption()};
-  return table;
-}
+BackendOptionTable CpuRuntime::options() const { return ThreadsOptionTable(); }
 
 absl::StatusOr<std::unique_ptr<DelegateHandle>> CpuRuntime::Init(
     const DelegateInitContext& context, absl::Span<const std::byte> blob) const {
