@@ -52,8 +52,10 @@ absl::Status GetOption(belay_method* method, belay_backend_option* option) {
     option->kind = BELAY_KIND_INT;
     option->int_value = *number;
   } else {
+    // Getting an unchanged string again keeps its address.
     std::string& kept = method->option_strings[{option->backend, option->name}];
-    kept = std::get<std::string>(std::move(value));
+    std::string& current = std::get<std::string>(value);
+    if (kept != current) kept = std::move(current);
     option->kind = BELAY_KIND_STRING;
     option->string_value = kept.c_str();
   }

@@ -260,7 +260,7 @@ typedef enum belay_kind {
   BELAY_KIND_DOUBLE = 3,
   BELAY_KIND_BOOL = 4,
   BELAY_KIND_OTHER = 5, /* a constant of the program: need not be set, or can't be read here */
-  BELAY_KIND_STRING = 6 /* of outputs: a constant, read by belay_method_get_string */
+  BELAY_KIND_STRING = 6 /* a constant among the outputs (belay_method_get_string), or an option */
 } belay_kind;
 
 /* An option of a backend; `belay backends` lists them. A plain value. Since version 3. */
@@ -300,14 +300,15 @@ BELAY_API belay_status belay_method_load(const belay_program* program, const cha
 BELAY_API void belay_method_free(belay_method* method);
 
 /* Changes an option of a backend for the next execution. Since version 3.
- *   INVALID_ARGUMENT     the method has no delegate of the backend; an unknown option (the known ones
- *                        are listed); a value of another type, or out of range
+ *   INVALID_ARGUMENT     the method has no delegate of the backend; an unknown option (the known
+ *                        ones are listed); a value of another type, or out of range
  *   FAILED_PRECONDITION  the option can only be set in belay_method_options */
 BELAY_API belay_status belay_method_set_backend_option(belay_method* method,
                                                        const belay_backend_option* option,
                                                        belay_error** error);
-/* Returns the current value of the option with this `backend` and `name`: sets `kind` and the value.
- * Strings are valid until the option is set, and as long as the method. Since version 3.
+/* Returns the current value of the option with this `backend` and `name`: sets `kind` and the
+ * value. A string is valid until the option is set and read again, and as long as the method. Since
+ * version 3.
  *   INVALID_ARGUMENT  as belay_method_set_backend_option */
 BELAY_API belay_status belay_method_get_backend_option(belay_method* method,
                                                        belay_backend_option* option,

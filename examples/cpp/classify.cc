@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "bindings/cpp/module.h"
 #include "runtime/core/npy.h"
 #include "runtime/core/status_macros.h"
@@ -22,9 +23,10 @@ absl::StatusOr<std::string> Classify(const std::string& path, const std::string&
   ABSL_ASSIGN_OR_RETURN(const std::vector<belay::EValue> outputs,
                         module.forward({belay::EValue(images.view())}));
   const belay::TensorView* scores = outputs[0].get_if<belay::TensorView>();
-  if (scores == nullptr || scores->sizes.size() != 2 || labels.dtype != belay::DType::kInt64 ||
-      labels.sizes.size() != 1 || labels.sizes[0] != scores->sizes[0]) {
-    return absl::InvalidArgumentError("expected scores [images, classes] and i64[images] labels");
+  if (scores == nullptr || scores->dtype != belay::DType::kFloat32 || !scores->is_contiguous() ||
+      scores->sizes.size() != 2 || scores->sizes[1] == 0 || labels.sizes.size() != 1 ||
+      labels.dtype != belay::DType::kInt64 || labels.sizes[0] != scores->sizes[0]) {
+    return absl::InvalidArgumentError("expected f32[images, classes] and i64[images] labels");
   }
   const int64_t count = scores->sizes[0], classes = scores->sizes[1];
   int64_t correct = 0;

@@ -13,18 +13,16 @@ def main():
     assert cells
     for cell in cells:
         assert not cell["outputs"] and cell["execution_count"] is None, "clear the outputs before saving"
-    sources = ["".join(cell["source"]) for cell in cells]
-    for source in sources:
-        compile(source, sys.argv[1], "exec")
+    codes = [compile("".join(cell["source"]), sys.argv[1], "exec") for cell in cells]
     for package in ("torch", "torchaudio", "omegaconf", "pesto"):
         if importlib.util.find_spec(package) is None:
             print(f"skipped: {package} is not installed, so the notebook was not executed")
             return
     os.chdir(tempfile.mkdtemp())
     names = {"__name__": "__main__"}
-    for source in sources:
-        exec(compile(source, sys.argv[1], "exec"), names)
-    print(f"{len(sources)} cells were executed")
+    for code in codes:
+        exec(code, names)
+    print(f"{len(codes)} cells were executed")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from ._library import (
     NONE,
     STRING,
     TENSOR,
+    BackendOption,
     Handle,
     InputInfo,
     MethodOptions,
@@ -144,9 +145,10 @@ class Method:
         self._alive: List[Any] = []  # memory of the inputs of the last call
 
     def get_backend_option(self, backend: str, name: str) -> OptionValue:
-        option = option_of(backend, name, False)
-        call("belay_method_get_backend_option", self._handle.value, byref(option))
-        return value_of(option)
+        option = BackendOption(backend=backend.encode(), name=name.encode())
+        with self.lock:
+            call("belay_method_get_backend_option", self._handle.value, byref(option))
+            return value_of(option)
 
     def set_backend_option(self, backend: str, name: str, value: OptionValue) -> None:
         with self.lock:

@@ -15,7 +15,7 @@ def main():
     page, *files = sys.argv[1:]
     with open(page, encoding="utf-8") as file:
         text = file.read()
-    # An indented or fenced block that is of neither kind would not be run.
+    # Blocks of other languages, and indented ones, would be skipped silently.
     blocks = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     kinds = {kind for kind, _ in blocks}
     assert kinds <= {"python", "bash", "py"}, kinds
