@@ -104,12 +104,9 @@ def _shared_library_impl(ctx):
         unsupported_features = ctx.disabled_features,
     )
     flags = []
-    for linker_input in ctx.attr.library[CcInfo].linking_context.linker_inputs.to_list():
+    for linker_input in _linker_inputs([ctx.attr.library]):
         flags += [_portable_flag(flag) for flag in linker_input.user_link_flags]
-    first = []
-    for linker_input in ctx.attr.first[CcInfo].linking_context.linker_inputs.to_list():
-        for library in linker_input.libraries:
-            first.append(library.pic_static_library or library.static_library)
+    first = _archives([ctx.attr.first])
     variables = cc_common.create_link_variables(
         feature_configuration = features,
         cc_toolchain = toolchain,

@@ -27,7 +27,6 @@ def main():
         target = os.path.join(output, name)
         os.makedirs(os.path.dirname(target), exist_ok=True)
         shutil.copyfile(paths[name], target)
-        os.chmod(target, 0o644)
         with open(target, "rb") as header:
             waiting += [included.decode() for included in _INCLUDE.findall(header.read())]
     missing = sorted(set(roots) - copied)
