@@ -47,7 +47,7 @@ std::vector<OpArgument> PerTensor(const Value& value, Argument x) {
 
 DelegateValues::DelegateValues(const xnnpack::Graph& graph, exir::OpBuilder& builder,
                                MemoryBudget& memory)
-    : graph_(graph), b_(builder), memory_(memory), forms_(graph.values.size()) {}
+    : graph_(graph), b_(builder), memory_(memory), tensors_(graph.values.size()) {}
 
 Argument DelegateValues::AddConstant(ConstantTensor tensor) {
   const std::string name = absl::StrCat("constant", constants_++);
@@ -116,11 +116,11 @@ Argument DelegateValues::Dequantize(const Value& value, Argument integers, int c
 }
 
 GraphTensor DelegateValues::Stored(int index) {
-  GraphTensor& form = forms_[static_cast<size_t>(index)];
+  GraphTensor& tensor = tensors_[static_cast<size_t>(index)];
   const Value& value = this->value(index);
-  if (!form.tensor.is_none() || !value.is_constant) return form;
-  form.tensor = AddOrFail(Elements(value));
-  return form;
+  if (!tensor.tensor.is_none() || !value.is_constant) return tensor;
+  tensor.tensor = AddOrFail(Elements(value));
+  return tensor;
 }
 
 GraphTensor DelegateValues::Dequantized(int index) {
@@ -128,11 +128,11 @@ GraphTensor DelegateValues::Dequantized(int index) {
   if (value.datatype == Datatype::QINT32 || value.datatype == Datatype::QCINT32) {
     return {BiasOf(index), false};
   }
-  GraphTensor form = Stored(index);
+  GraphTensor tensor = Stored(index);
   if (!IsDynamicallyQuantized(value.datatype)) {
-    form.tensor = Dequantize(value, form.tensor, value.channel_dim);
+    tensor.tensor = Dequantize(value, tensor.tensor, value.channel_dim);
   }
-  return form;
+  return tensor;
 }
 
 // The numbers that int32 elements represent, as a float constant.
@@ -164,27 +164,27 @@ Argument DelegateValues::BiasOf(int index) {
   return AddOrFail(dequantized());
 }
 
-Argument DelegateValues::ToPayloadOrder(const GraphTensor& form) {
-  return form.nchw ? exir::Permute(b_, form.tensor, {kToNhwc, kToNhwc + 4}) : form.tensor;
+Argument DelegateValues::ToPayloadOrder(const GraphTensor& tensor) {
+  return tensor.nchw ? exir::Permute(b_, tensor.tensor, {kToNhwc, kToNhwc + 4}) : tensor.tensor;
 }
-Argument DelegateValues::ToNchw(const GraphTensor& form) {
-  return form.nchw ? form.tensor : exir::Permute(b_, form.tensor, {kToNchw, kToNchw + 4});
+Argument DelegateValues::ToNchw(const GraphTensor& tensor) {
+  return tensor.nchw ? tensor.tensor : exir::Permute(b_, tensor.tensor, {kToNchw, kToNchw + 4});
 }
 Argument DelegateValues::InPayloadOrder(int index) { return ToPayloadOrder(Dequantized(index)); }
 Argument DelegateValues::InNchw(int index) { return ToNchw(Dequantized(index)); }
 
 std::vector<Argument> DelegateValues::InCommonOrder(absl::Span<const int> indices, bool& nchw) {
-  std::vector<GraphTensor> forms;
+  std::vector<GraphTensor> tensors;
   bool any = false, all = true;
   for (const int index : indices) {
-    forms.push_back(Dequantized(index));
-    any |= forms.back().nchw;
+    tensors.push_back(Dequantized(index));
+    any |= tensors.back().nchw;
     all &= value(index).sizes.size() == 4;
   }
   nchw = any && all;
   std::vector<Argument> result;
-  for (const GraphTensor& form : forms)
-    result.push_back(nchw ? ToNchw(form) : ToPayloadOrder(form));
+  for (const GraphTensor& tensor : tensors)
+    result.push_back(nchw ? ToNchw(tensor) : ToPayloadOrder(tensor));
   return result;
 }
 
@@ -213,10 +213,11 @@ Argument DelegateValues::Filter(int index, absl::Span<const int> permutation, in
 }
 
 // Rows are the trailing dimensions that share a scale and a zero point, chosen at run time.
-GraphTensor DelegateValues::QuantizeRows(const Value& value, GraphTensor form) {
+GraphTensor DelegateValues::QuantizeRows(const Value& value, GraphTensor tensor) {
   const int rank = value.sizes.size(), rows = rank - value.nonbatch_dims;
-  const bool whole_image = form.nchw && rows == 1;  // the order inside a row does not matter
-  Argument x = exir::Cast(b_, whole_image ? form.tensor : ToPayloadOrder(form), DType::kFloat32);
+  const bool whole_image = tensor.nchw && rows == 1;  // the order inside a row does not matter
+  Argument x =
+      exir::Cast(b_, whole_image ? tensor.tensor : ToPayloadOrder(tensor), DType::kFloat32);
   const std::vector<exir::SymInt> sizes = b_.sizes(x);
   if (value.nonbatch_dims > 1) {
     std::vector<OpArgument> flat(sizes.begin(), sizes.begin() + rows);
@@ -229,25 +230,25 @@ GraphTensor DelegateValues::QuantizeRows(const Value& value, GraphTensor form) {
   return {x, whole_image};
 }
 
-void DelegateValues::SetResult(const xnnpack::Node& node, GraphTensor form) {
+void DelegateValues::SetResult(const xnnpack::Node& node, GraphTensor tensor) {
   const Value& output = value(node.output);
   const bool has_min = std::isfinite(node.min), has_max = std::isfinite(node.max);
   if (node.min == 0 && !has_max) {
-    form.tensor = exir::Unary(b_, "relu", form.tensor);
+    tensor.tensor = exir::Unary(b_, "relu", tensor.tensor);
   } else if (has_min || has_max) {
-    form.tensor = b_.Call("aten.clamp.default",
-                          {form.tensor, has_min ? Argument(double{node.min}) : Argument(),
-                           has_max ? Argument(double{node.max}) : Argument()});
+    tensor.tensor = b_.Call("aten.clamp.default",
+                            {tensor.tensor, has_min ? Argument(double{node.min}) : Argument(),
+                             has_max ? Argument(double{node.max}) : Argument()});
   }
   if (IsDynamicallyQuantized(output.datatype)) {
-    form = QuantizeRows(output, std::move(form));
+    tensor = QuantizeRows(output, std::move(tensor));
   } else if (output.datatype == Datatype::QINT8 || output.datatype == Datatype::QUINT8) {
-    form.tensor = b_.Call("quantized_decomposed.quantize_per_tensor.default",
-                          PerTensor(output, exir::Cast(b_, form.tensor, DType::kFloat32)));
+    tensor.tensor = b_.Call("quantized_decomposed.quantize_per_tensor.default",
+                            PerTensor(output, exir::Cast(b_, tensor.tensor, DType::kFloat32)));
   } else {
-    form.tensor = exir::Cast(b_, form.tensor, *DtypeOf(output.datatype));
+    tensor.tensor = exir::Cast(b_, tensor.tensor, *DtypeOf(output.datatype));
   }
-  SetStored(node.output, std::move(form));
+  SetStored(node.output, std::move(tensor));
 }
 
 }  // namespace belay::pte

@@ -28,7 +28,7 @@ struct GraphTensor {
 inline constexpr int kToNhwc[] = {0, 2, 3, 1};
 inline constexpr int kToNchw[] = {0, 3, 1, 2};
 
-// Maps values to forms. Thread-compatible. Errors go to the builder.
+// Maps values to tensors. Thread-compatible. Errors go to the builder.
 //
 // Quantized values are stored as integers and dequantized at each use, the pattern of PyTorch's
 // quantization. A dynamically quantized value is stored as the float tensor that its quantize and
@@ -41,22 +41,22 @@ class DelegateValues {
   exir::OpBuilder& builder() { return b_; }
   const xnnpack::Value& value(int index) const { return graph_.values[static_cast<size_t>(index)]; }
 
-  // The stored form of a value, integers if it is quantized. For constants: row-major.
+  // The tensor of a value as stored: integers if it is quantized. For constants: row-major.
   GraphTensor Stored(int index);
-  void SetStored(int index, GraphTensor form) {
-    forms_[static_cast<size_t>(index)] = std::move(form);
+  void SetStored(int index, GraphTensor tensor) {
+    tensors_[static_cast<size_t>(index)] = std::move(tensor);
   }
 
-  // The numbers of a value: dequantized. In the order that it is stored in; in the value's own
-  // dimensions; as NCHW (precondition: rank 4).
+  // The dequantized value: in its current order; in the payload's order of dimensions; as NCHW
+  // (precondition: rank 4).
   GraphTensor Dequantized(int index);
   exir::Argument InPayloadOrder(int index);
   exir::Argument InNchw(int index);
   // The same for several values, in one order: NCHW if all have rank 4 and any is stored so.
   std::vector<exir::Argument> InCommonOrder(absl::Span<const int> indices, bool& nchw);
-  // Permutes a form to the value's own dimensions, or to NCHW.
-  exir::Argument ToPayloadOrder(const GraphTensor& form);
-  exir::Argument ToNchw(const GraphTensor& form);
+  // Permutes a tensor to the payload's order of dimensions, or to NCHW.
+  exir::Argument ToPayloadOrder(const GraphTensor& tensor);
+  exir::Argument ToNchw(const GraphTensor& tensor);
 
   // A constant, permuted and reshaped: a filter in the order of ATen. The dimension
   // `permutation[i]` becomes dimension i. Quantized filters are dequantized along `channel_dim` of
@@ -65,7 +65,7 @@ class DelegateValues {
 
   // Stores the result of a node: clamps it to the bounds, converts it to the value's datatype, and
   // quantizes it.
-  void SetResult(const xnnpack::Node& node, GraphTensor form);
+  void SetResult(const xnnpack::Node& node, GraphTensor tensor);
 
  private:
   exir::Argument AddConstant(exir::ConstantTensor tensor);
@@ -78,12 +78,12 @@ class DelegateValues {
   absl::StatusOr<exir::ConstantTensor> Elements(const xnnpack::Value& value);
   exir::Argument Dequantize(const xnnpack::Value& value, exir::Argument integers, int channel_dim);
   exir::Argument BiasOf(int index);
-  GraphTensor QuantizeRows(const xnnpack::Value& value, GraphTensor form);
+  GraphTensor QuantizeRows(const xnnpack::Value& value, GraphTensor tensor);
 
   const xnnpack::Graph& graph_;
   exir::OpBuilder& b_;
   MemoryBudget& memory_;
-  std::vector<GraphTensor> forms_;  // None: not computed yet
+  std::vector<GraphTensor> tensors_;  // None: not computed yet
   int constants_ = 0;
 };
 

@@ -29,7 +29,7 @@ struct Row {
   std::string_view op = {};  // ATen's name of the operator, for emitters of several node types
 };
 
-// The dimension of a form at dimension `dim` of the value.
+// The dimension of the graph's tensor for dimension `dim` of the value.
 int64_t DimOf(bool nchw, int64_t dim) { return nchw ? kToNhwc[dim] : dim; }
 
 // --- Element by element ---
@@ -92,7 +92,8 @@ void EmitCopy(const Row&, const Node& node, DelegateValues& v) {
   EmitMove(node, v, [](GraphTensor x) { return x; });
 }
 
-// result[i] = x[perm[i]]. Permutations between NHWC and NCHW only change the form.
+// result[i] = x[perm[i]]. Permutations between NHWC and NCHW only change
+// GraphTensor::nchw.
 void EmitTranspose(const Row&, const Node& node, DelegateValues& v) {
   const auto is = [&](absl::Span<const int> perm) {
     return std::equal(node.numbers.begin(), node.numbers.end(), perm.begin(), perm.end());

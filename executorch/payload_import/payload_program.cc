@@ -125,18 +125,18 @@ class Importer {
       const auto index = static_cast<size_t>(value.argument);
       const DelegateTensor& argument = arguments_[index];
       absl::Status status = CheckTensor(argument, value);
-      GraphTensor form = {Argument(inputs_[index]), !IsRowMajor(argument.dim_order)};
+      GraphTensor tensor = {Argument(inputs_[index]), !IsRowMajor(argument.dim_order)};
       // Payloads describe tensors of rank 0 as [1].
       if (argument.sizes.size() != value.sizes.size()) {
         if (argument.sizes.empty() && value.sizes == Sizes({1})) {
-          form.tensor = exir::Reshape(b, form.tensor, {1});
+          tensor.tensor = exir::Reshape(b, tensor.tensor, {1});
         } else {
           status.Update(absl::InvalidArgumentError(absl::StrCat(
               "expected rank ", value.sizes.size(), ", got ", FormatSizes(argument.sizes))));
         }
       }
       if (!status.ok()) return Annotate(status, absl::StrCat("argument ", index));
-      values.SetStored(static_cast<int>(v), std::move(form));
+      values.SetStored(static_cast<int>(v), std::move(tensor));
     }
     return b.status();
   }
@@ -168,12 +168,12 @@ class Importer {
   // The value in the output's dimensions and dim order.
   static Argument Output(exir::OpBuilder& b, DelegateValues& values, int value,
                          const DelegateTensor& output) {
-    const GraphTensor form = values.Stored(value);
+    const GraphTensor tensor = values.Stored(value);
     if (!IsRowMajor(output.dim_order)) {
-      return b.Call("aten.clone.default", {values.ToNchw(form)},
+      return b.Call("aten.clone.default", {values.ToNchw(tensor)},
                     {{"memory_format", MemoryFormat::kChannelsLast}});
     }
-    const Argument plain = values.ToPayloadOrder(form);
+    const Argument plain = values.ToPayloadOrder(tensor);
     if (output.sizes.empty() && b.rank(plain) == 1)
       return exir::Reshape(b, plain, Argument::List());
     return b.Call("aten.clone.default", {plain}, {{"memory_format", MemoryFormat::kContiguous}});

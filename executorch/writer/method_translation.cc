@@ -128,9 +128,7 @@ void MethodTranslator::TranslateUpdateCache(const schema::KernelCall& call) {
   layout.add_sizes(1);
   layout.set_dim_order(std::string(1, '\0'));
   layout.set_arena_offset(PlaceholderOffset());
-  AddTensor(cache, layout);
-  const Index result = Value(cache);
-  values_[cache] = target;
+  const Index result = AddOtherTensor(cache, layout);
   has_placeholder_ = true;
   Calls arguments = {
       Value(call.arguments(1)), target,
@@ -299,13 +297,10 @@ void MethodTranslator::AddOutputs() {
       plan_->outputs.push_back(Value(output));
       continue;
     }
-    const Index original = Value(output);
     schema::Tensor layout = source.tensor();
     layout.mutable_external();
-    AddTensor(output, layout);
-    const Index copy = Value(output);
-    values_[output] = original;
-    AddCall("aten::alias_copy.out", {original, copy, copy});
+    const Index copy = AddOtherTensor(output, layout);
+    AddCall("aten::alias_copy.out", {Value(output), copy, copy});
     plan_->outputs.push_back(copy);
   }
 }

@@ -22,6 +22,7 @@ namespace belay::pte {
 inline constexpr uint32_t kArena = 1;
 // Memory id of persistent buffers: ExecuTorch's pool that methods share.
 inline constexpr uint32_t kState = 2;
+// Bytes of a result of one element that nothing reads; also its alignment.
 inline constexpr uint64_t kPlaceholderBytes = 16;
 inline constexpr std::string_view kSetRow = "belay.set_row_.default";
 
@@ -45,6 +46,12 @@ class MethodTranslator {
 
   void AddTensors();
   void AddTensor(uint32_t value, const schema::Tensor& tensor);
+  // Adds a tensor of this layout to the plan, and returns it. `value` keeps its plan value.
+  Index AddOtherTensor(uint32_t value, const schema::Tensor& layout) {
+    const Index original = Value(value);
+    AddTensor(value, layout);
+    return std::exchange(values_[value], original);
+  }
   void AddMethodInputs();
   void AddDelegates();
   void AddInstructions();

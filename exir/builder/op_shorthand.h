@@ -83,7 +83,7 @@ Argument SumAll(OpBuilder& b, const Argument& x);
 Argument Mean(OpBuilder& b, const Argument& x, const std::vector<int64_t>& dims, bool keep = false);
 Argument MeanAll(OpBuilder& b, const Argument& x);
 
-// Quantizes each row x[..., :] to int8 with a scale and a zero point of its own, and dequantizes it: the
+// Quantizes each row x[..., :] to int8 with its own scale and zero point, and dequantizes it: the
 // pattern of dynamic quantization in torchao and PT2E.
 Argument FakeQuantizePerToken(OpBuilder& b, const Argument& x);
 

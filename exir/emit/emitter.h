@@ -20,7 +20,8 @@ struct EmitOptions {
   // operator supports it (in_place_state.h). Otherwise they are copied back at the end. With this
   // option, a call that fails or is stopped leaves them partially written. Without it, each holds
   // either its complete old content or its complete new content (runtime/executor/method.h).
-  // Updates of the caches of ExecuTorch's language models (namespace llama) run in place regardless.
+  // Exception: updates of the caches of ExecuTorch's language models (namespace llama) always run in
+  // place, and a call that fails leaves these caches partially written.
   bool write_state_in_place = false;
   MethodMemoryOptions memory;
   // For programs nested in others, such as delegates' blobs. Called once for each constant's bytes;

@@ -14,10 +14,10 @@ namespace belay::exir {
 namespace {
 
 // Returns "node operator" for each in-place node, in graph order.
-std::string InPlace(std::string_view text, bool all = true) {
+std::string InPlace(std::string_view text) {
   static const OpRegistry* const ops = CreateStandardOps()->release();
   const ExportedProgram program = ParseOrDie(text, *ops);
-  const InPlaceNodes found = FindInPlaceNodes(program, all);
+  const InPlaceNodes found = FindInPlaceNodes(program, /*all=*/true);
   std::string nodes;
   for (NodeId id : program.top().nodes()) {
     const auto it = found.find(id);

@@ -150,6 +150,13 @@ class GraphFunctionalizer {
     return absl::OkStatus();
   }
 
+  // The values of the functional form.
+  std::vector<Argument> Compute(const FunctionalForm& form, const OpOverload* op,
+                                const std::vector<Argument>& arguments) {
+    return form.compute != nullptr ? form.compute(builder_, OpCall(builder_, op, arguments))
+                                   : builder_.CallAll(form.op, arguments);
+  }
+
   absl::Status ReplaceOut(const FunctionalForm& form, NodeId id, std::vector<Argument> arguments) {
     const Node node = editor_.graph().node(id);
     const size_t outs = node.target->schema()->returns.size();
@@ -184,9 +191,7 @@ class GraphFunctionalizer {
                            const std::vector<Argument>& arguments) {
     const Node node = editor_.graph().node(id);
     const FunctionSchema& schema = *node.target->schema();
-    const std::vector<Argument> values =
-        form.compute != nullptr ? form.compute(builder_, OpCall(builder_, node.target, arguments))
-                                : builder_.CallAll(form.op, arguments);
+    const std::vector<Argument> values = Compute(form, node.target, arguments);
     ABSL_RETURN_IF_ERROR(builder_.status());
     size_t next = node.outputs.size();
     for (size_t k = 0; k < schema.arguments.size(); ++k) {
@@ -210,12 +215,7 @@ class GraphFunctionalizer {
   absl::Status WriteValues(const FunctionalForm& form, const Node& node,
                            const std::vector<Argument>& arguments, View& view) {
     const Argument target = arguments.front();
-    std::vector<Argument> values;
-    if (form.compute != nullptr) {
-      values = form.compute(builder_, OpCall(builder_, node.target, arguments));
-    } else {
-      values = builder_.CallAll(form.op, arguments);
-    }
+    const std::vector<Argument> values = Compute(form, node.target, arguments);
     ABSL_RETURN_IF_ERROR(builder_.status());
     if (!builder_.IsTensor(values[0])) {
       return absl::InternalError("the functional operator returns no tensor");

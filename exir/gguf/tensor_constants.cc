@@ -166,9 +166,9 @@ absl::StatusOr<TensorConstants> ReadBlocks(const GgufTensor& tensor, int64_t row
       ConstantTensor elements_tensor,
       ConstantTensor::Contiguous(DType::kInt8, {rows, columns}, Storage::Own(std::move(elements))));
   TensorConstants constants = {.elements = std::move(elements_tensor), .group = group};
-  ABSL_ASSIGN_OR_RETURN(constants.scales, FloatConstant({rows, groups}, scales));
+  ABSL_ASSIGN_OR_RETURN(constants.scales, FloatConstant({rows, groups}, std::move(scales)));
   if (type.has_minimum) {
-    ABSL_ASSIGN_OR_RETURN(constants.zeros, FloatConstant({rows, groups}, zeros));
+    ABSL_ASSIGN_OR_RETURN(constants.zeros, FloatConstant({rows, groups}, std::move(zeros)));
   }
   return constants;
 }

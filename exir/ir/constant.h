@@ -65,8 +65,8 @@ class ConstantTensor {
   Storage storage_;
 };
 
-// Returns a contiguous float32 tensor. Errors of ConstantTensor::Contiguous: none if there are as many
-// values as `sizes` have elements.
+// Returns a contiguous float32 tensor. Cannot fail if `sizes` have values.size() elements; otherwise
+// errors of ConstantTensor::Contiguous.
 absl::StatusOr<ConstantTensor> FloatConstant(Sizes sizes, std::vector<float> values);
 
 }  // namespace belay::exir

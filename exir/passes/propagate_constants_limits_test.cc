@@ -1,6 +1,5 @@
 // Tests of nodes that are kept although their operands are constant, and of the limits of the
 // search for freed constants.
-#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -156,11 +155,7 @@ TEST(PropagateConstantsLimitsTest, ReusesComputedResults) {
   }
 })",
                                        PassTestOps());
-  const float numbers[] = {2, 3};
-  std::vector<std::byte> bytes(sizeof(numbers));
-  std::memcpy(bytes.data(), numbers, sizeof(numbers));
-  program.state_dict.insert_or_assign(
-      "w", *ConstantTensor::Contiguous(DType::kFloat32, {2}, Storage::Own(std::move(bytes))));
+  program.state_dict.insert_or_assign("w", *FloatConstant({2}, {2, 3}));
   ASSERT_OK(PropagateConstants().run(program).status());
   ASSERT_OK(Verify(program));
   EXPECT_EQ(program.top().num_nodes(), 3u);

@@ -1,6 +1,5 @@
 #include "exir/passes/propagate_constants.h"
 
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -24,10 +23,7 @@ Pass Propagate(uint64_t growth = 1 << 20) {
 }
 
 ConstantTensor Floats(Sizes sizes, const std::vector<float>& values) {
-  std::vector<std::byte> bytes(values.size() * sizeof(float));
-  std::memcpy(bytes.data(), values.data(), bytes.size());
-  return *ConstantTensor::Contiguous(DType::kFloat32, std::move(sizes),
-                                     Storage::Own(std::move(bytes)));
+  return *FloatConstant(std::move(sizes), values);
 }
 
 std::vector<float> Elements(const ConstantTensor& tensor) {

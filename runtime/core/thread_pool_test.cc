@@ -132,7 +132,7 @@ int Concurrency(ThreadPool& pool, int parts, int expected) {
   return most.load();
 }
 
-TEST(ThreadPoolTest, ViewsUseSomeOfTheThreads) {
+TEST(ThreadPoolTest, ViewLimitsThreads) {
   ThreadPool pool(3);
   for (const int threads : {1, 2, 3, 9}) {
     ThreadPool view(pool, threads);

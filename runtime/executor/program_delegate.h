@@ -20,10 +20,10 @@ namespace belay {
 //   kInvalidArgument  the program's numbers of inputs and outputs differ from the call's, or it
 //                     mutates an input
 //   errors of Program::OpenBytes and Method::Load
-// If the backend has the option `threads` (runtime/backend/delegate_threads.h), the program uses at
-// most as many threads. Loading and executing are logged as the context says (DelegateInitContext::events). The handle
-// uses arguments in place where Method::SetInput does, and copies results, since a method's outputs
-// are in its own memory. Its Execute returns
+// The backend's option `threads` (runtime/backend/delegate_threads.h), if it has it, limits the
+// threads of the program. Loading and executing are logged as the context says
+// (DelegateInitContext::events). The handle uses arguments in place where Method::SetInput does, and
+// copies results, since a method's outputs are in its own memory. Its Execute returns
 //   kInvalidArgument  a result's kind or dtype differs from the call's
 //   errors of Method::SetInput and Execute
 absl::StatusOr<std::unique_ptr<DelegateHandle>> OpenProgramDelegate(

@@ -13,16 +13,14 @@
 
 namespace belay {
 
-// Backend id "program", with the option `threads`. Loads the programs in blobs with the registries, which must outlive it.
+// Backend id "program", with the option `threads`. Loads the programs in blobs with the registries,
+// which must outlive it.
 class ProgramBackend final : public BackendRuntime {
  public:
   ProgramBackend(const KernelRegistry& kernels, const BackendRegistry& backends)
       : kernels_(kernels), backends_(backends) {}
   std::string_view id() const override { return "program"; }
-  BackendOptionTable options() const override {
-    static const BackendOption table[] = {ThreadsOption()};
-    return table;
-  }
+  BackendOptionTable options() const override { return ThreadsOptionTable(); }
   absl::StatusOr<std::unique_ptr<DelegateHandle>> Init(
       const DelegateInitContext& context, absl::Span<const std::byte> blob) const override {
     return OpenProgramDelegate(context, blob, Limits(), kernels_, backends_);
