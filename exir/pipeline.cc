@@ -517,6 +517,26 @@ DecomposeOptions KeepFor(const ExportedProgram& program,
 
 namespace {
 
+// Applies the transforms of the partitioners in order (Partitioner::TransformBeforeDecomposition).
+absl::Status TransformBeforeDecomposition(const std::string& method, ExportedProgram& program,
+                                          const std::vector<const Partitioner*>& partitioners,
+                                          const PassManagerOptions& options,
+                                          PipelineReport* report) {
+  if (program.dialect == IrDialect::kEdge || partitioners.empty()) return absl::OkStatus();
+  std::vector<Pass> passes;
+  for (const Partitioner* partitioner : partitioners) {
+    passes.push_back({"transform_before_decomposition",
+                      [partitioner](ExportedProgram& p) -> absl::StatusOr<bool> {
+                        const IrDialect dialect = p.dialect;
+                        ABSL_ASSIGN_OR_RETURN(
+                            p, partitioner->TransformBeforeDecomposition(std::move(p)));
+                        if (p.dialect == dialect) return true;
+                        return absl::InternalError("a partitioner's transform changed the dialect");
+                      }});
+  }
+  return RunOn("to_edge", method, program, passes, options, report);
+}
+
 absl::StatusOr<MethodPrograms> ToStageWithinBudget(MethodPrograms methods, Stage stage,
                                                    const PipelineOptions& options,
                                                    PipelineReport* report) {
@@ -539,9 +559,12 @@ absl::StatusOr<MethodPrograms> ToStageWithinBudget(MethodPrograms methods, Stage
   }
   absl::flat_hash_set<std::string> bounded;
   for (auto& [name, program] : methods) {
+    const std::vector<const Partitioner*>& partitioners = options.partitioners.Of(name);
+    ABSL_RETURN_IF_ERROR(
+        TransformBeforeDecomposition(name, program, partitioners, to_edge.passes, report));
     ABSL_RETURN_IF_ERROR(BoundAllSizes(name, program, options, bounded));
-    to_edge.decompose = KeepFor(program, options.partitioners.Of(name),
-                                report == nullptr ? nullptr : &report->notes);
+    to_edge.decompose =
+        KeepFor(program, partitioners, report == nullptr ? nullptr : &report->notes);
     absl::StatusOr<ExportedProgram> edge =
         ToEdge(std::move(program), to_edge, report == nullptr ? nullptr : &report->passes);
     if (!edge.ok()) return InMethod(edge.status(), name, "to_edge");

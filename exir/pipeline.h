@@ -125,7 +125,9 @@ struct PipelineOptions {
   // Run on each edge program before partitioning, in this order. Their results must be valid edge
   // programs. ExecuTorch's transform_passes (docs/lowering.md row 18).
   PerMethod<Pass> transform_passes;
-  // In priority order: round i applies the i-th partitioner of each method that has one.
+  // In priority order: round i applies the i-th partitioner of each method that has one. Before
+  // decomposition, their transforms are applied in the same order
+  // (Partitioner::TransformBeforeDecomposition).
   PerMethod<const Partitioner*> partitioners;
   const BackendSet* backends = nullptr;  // needed when there are partitioners
   ToBackendOptions to_backend;

@@ -27,9 +27,11 @@ namespace belay::exir {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr std::string_view kSinCos = R"(program aten {
   graph(%x: f32[2] user_input) {
@@ -130,6 +132,107 @@ TEST_F(PipelineOptionsTest, EveryPartitionerReportsItsReason) {
   ASSERT_EQ(report_.left_over.size(), 1);
   EXPECT_EQ(report_.left_over[0].op, "edge.aten.cos.default");
   EXPECT_EQ(report_.left_over[0].reason, "not aten.sin.default; not aten.tan.default");
+}
+
+// Replaces the operator of the first node before decomposition, and records what it saw.
+class TransformingPartitioner final : public Partitioner {
+ public:
+  TransformingPartitioner(const OpOverload* from, const OpOverload* to,
+                          std::vector<std::string>& log)
+      : from_(from), to_(to), log_(log) {}
+  absl::StatusOr<PartitionResult> Partition(const ExportedProgram&) const override {
+    return PartitionResult();
+  }
+  absl::StatusOr<ExportedProgram> TransformBeforeDecomposition(
+      ExportedProgram program) const override {
+    const NodeId first = program.top().first();
+    const OpOverload* target = program.top().node(first).target;
+    log_.emplace_back(target->name());
+    if (target != from_) return program;
+    if (to_ == nullptr) return absl::UnimplementedError("no such operator");
+    GraphEditor(program.top()).SetTarget(first, to_);
+    return program;
+  }
+
+ private:
+  const OpOverload *from_, *to_;
+  std::vector<std::string>& log_;
+};
+
+constexpr std::string_view kSilu = R"(program aten {
+  graph(%x: f32[2] user_input) {
+    %y: f32[2] = aten.silu.default(%x)
+    return (%y user_output)
+  }
+})";
+
+TEST_F(PipelineOptionsTest, PartitionersTransformProgramsBeforeDecompositionInOrder) {
+  std::vector<std::string> log;
+  const OpOverload *silu = ops_->Find("aten.silu.default"), *mish = ops_->Find("aten.mish.default"),
+                   *sin = ops_->Find("aten.sin.default");
+  const TransformingPartitioner first(silu, mish, log), second(mish, sin, log);
+  PipelineOptions options;
+  options.partitioners.own["a"] = {&first, &second};
+  ASSERT_OK_AND_ASSIGN(const ProgramImage image, Lower(kSilu, {"a", "b"}, options));
+  EXPECT_THAT(log, ElementsAre("aten.silu.default", "aten.mish.default"));
+  EXPECT_THAT(Names(image.metadata.methods(0)), ElementsAre("aten.sin.default"));
+  EXPECT_THAT(Names(image.metadata.methods(1)), Not(Contains("aten.sin.default")));
+}
+
+TEST_F(PipelineOptionsTest, EdgeProgramsAreNotTransformedBeforeDecomposition) {
+  std::vector<std::string> log;
+  const TransformingPartitioner partitioner(nullptr, nullptr, log);
+  PipelineOptions options;
+  options.partitioners.all = {&partitioner};
+  ASSERT_OK(Lower(R"(program edge {
+  graph(%x: f32[2] user_input) {
+    %y: f32[2] = edge.aten.sin.default(%x)
+    return (%y user_output)
+  }
+})",
+                  {"a"}, options)
+                .status());
+  EXPECT_THAT(log, IsEmpty());
+}
+
+TEST_F(PipelineOptionsTest, ErrorsOfTransformsNameTheMethod) {
+  std::vector<std::string> log;
+  const TransformingPartitioner fails(ops_->Find("aten.silu.default"), nullptr, log);
+  PipelineOptions options;
+  options.partitioners.all = {&fails};
+  EXPECT_THAT(Lower(kSilu, {"a"}, options),
+              StatusIs(absl::StatusCode::kUnimplemented,
+                       AllOf(HasSubstr("'a'"), HasSubstr("transform_before_decomposition"),
+                             HasSubstr("no such operator"))));
+}
+
+TEST_F(PipelineOptionsTest, TransformsMustKeepTheDialect) {
+  class ToEdgeDialect final : public Partitioner {
+   public:
+    absl::StatusOr<PartitionResult> Partition(const ExportedProgram&) const override {
+      return PartitionResult();
+    }
+    absl::StatusOr<ExportedProgram> TransformBeforeDecomposition(
+        ExportedProgram program) const override {
+      program.dialect = IrDialect::kEdge;
+      return program;
+    }
+  };
+  const ToEdgeDialect partitioner;
+  PipelineOptions options;
+  options.partitioners.all = {&partitioner};
+  EXPECT_THAT(Lower(kSilu, {"a"}, options),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("changed the dialect")));
+}
+
+TEST_F(PipelineOptionsTest, ResultsOfTransformsAreVerified) {
+  std::vector<std::string> log;
+  const TransformingPartitioner breaks(ops_->Find("aten.silu.default"),
+                                       ops_->Find("aten.add.Tensor"), log);
+  PipelineOptions options;
+  options.partitioners.all = {&breaks};
+  EXPECT_THAT(Lower(kSilu, {"a"}, options),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("transform_before_decomposition")));
 }
 
 // Replaces sines by cosines before partitioning, so that the first backend gets none.

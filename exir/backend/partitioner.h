@@ -1,6 +1,6 @@
 // The interface of partitioners, which assign nodes of a program to backends.
 //
-// Source: docs/lowering.md §1c. A partitioner reads a const program and returns tags; the type
+// Source: docs/lowering.md §1c. `Partition` reads a const program and returns tags; the type
 // guarantees that it cannot change the program.
 #ifndef BELAY_EXIR_BACKEND_PARTITIONER_H_
 #define BELAY_EXIR_BACKEND_PARTITIONER_H_
@@ -107,6 +107,14 @@ class Partitioner {
   // Must be deterministic: the same program gives the same answer. Errors are passed to the caller.
   virtual absl::StatusOr<PartitionResult> Partition(const ExportedProgram& program) const = 0;
   virtual PreservedOps OpsToNotDecompose(const ExportedProgram&) const { return {}; }
+  // Transforms a method's program before its operators are decomposed. The program is in the
+  // TRAINING or ATEN dialect, and the result must be valid in the same dialect. Not called for
+  // programs that are in the edge dialect already (docs/lowering.md row 19). Errors are passed to
+  // the caller. Must be deterministic, as Partition. Default: returns the program.
+  virtual absl::StatusOr<ExportedProgram> TransformBeforeDecomposition(
+      ExportedProgram program) const {
+    return program;
+  }
   // Operators to quantize statically (exir/quantize), since the backend then computes them on
   // integers. Default: none.
   virtual QuantizationPatterns StaticQuantization() const { return {}; }
