@@ -160,7 +160,8 @@ TEST(PassDiagnosticsTest, ReportsChainsWithLargeWeights) {
 
 TEST(PassDiagnosticsTest, ReportsAttention) {
   constexpr std::string_view kInputs =
-      "%q: f32[2,5,8] user_input, %k: f32[2,6,8] user_input, %v: f32[2,6,7] user_input";
+      "%q: f32[2,5,8] user_input, %k: f32[2,6,8] user_input, %v: f32[2,6,7] user_input, "
+      "%w: f32[2,6,7] user_input";
   const auto body = [](std::string_view more) {
     return absl::StrCat(R"(
         %t: f32[2,8,6] = edge.aten.permute_copy.default(%k, [0,2,1])
@@ -173,7 +174,7 @@ TEST(PassDiagnosticsTest, ReportsAttention) {
             "o: attention, f32[2,5,8] to f32[2,6,8]\n");
   EXPECT_EQ(
       DiagnosticsOf("", kInputs,
-                    body("%r: f32[2,5,7] = edge.aten.bmm.default(%p, %v) "
+                    body("%r: f32[2,5,7] = edge.aten.bmm.default(%p, %w) "
                          "%y: f32[2,5,7] = edge.aten.add.Tensor(%o, %r)")),
       "s: edge.aten.bmm.default not lowered: its right side is not constant, so it is not packed\n"
       "o: edge.aten.bmm.default not lowered: attention not fused: its weights have other "

@@ -22,6 +22,7 @@
 #include "backends/cpu/aot/passes/simplify_quantization.h"
 #include "backends/cpu/aot/passes/split_products.h"
 #include "backends/cpu/aot/passes/widen_products.h"
+#include "exir/passes/eliminate_common_subexpressions.h"
 #include "exir/passes/merge_batch_norm.h"
 #include "exir/passes/propagate_constants.h"
 
@@ -62,6 +63,10 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
       lower_conv2d,
       // After all matmuls, whose packed weights it shares.
       LowerEmbedding(tables, &diagnostics),
+      exir::EliminateCommonSubexpressions(
+          [&handles](exir::GraphEditor& editor, exir::NodeId kept, exir::NodeId erased) {
+            handles.Fuse(editor, kept, erased);
+          }),
       FuseRmsNorm(handles),
       FuseRotaryEmbedding(handles),
       FuseAttention(handles, &diagnostics),
