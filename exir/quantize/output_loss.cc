@@ -14,37 +14,12 @@
 namespace belay::exir {
 namespace {
 
-struct NamedMetric {
-  std::string_view name;
-  LossMetric metric;
-};
-constexpr NamedMetric kMetrics[] = {
-    {"snr", LossMetric::kSnr}, {"cosine", LossMetric::kCosine}, {"mse", LossMetric::kMse}};
-
-// Adds all pairs of elements. Precondition: equal dtypes and sizes.
-void AddElements(const TensorView& y, const TensorView& quantized, LossSums& sums) {
-  DispatchDType<kFloatTypes>(y.dtype, [&](auto tag) {
-    using T = CppType<tag.value>;
-    for (StridedIterator<2> it(y.sizes, {y.strides, quantized.strides}); !it.done(); it.Next()) {
-      sums.Add(ConvertElement<double>(y.as<T>()[it.offset(0)]),
-               ConvertElement<double>(quantized.as<T>()[it.offset(1)]));
-    }
-  });
-}
-
 const TensorView* FloatTensor(const OwnedValue& value) {
   const TensorView* view = value.tensor();
   return view != nullptr && kFloatTypes.contains(view->dtype) ? view : nullptr;
 }
 
 }  // namespace
-
-std::string_view LossMetricName(LossMetric metric) {
-  for (const NamedMetric& named : kMetrics) {
-    if (named.metric == metric) return named.name;
-  }
-  return "";
-}
 
 std::string MaxLoss::ToString() const {
   return absl::StrCat(LossMetricName(metric), metric == LossMetric::kMse ? " <= " : " >= ", bound);
@@ -54,9 +29,9 @@ absl::StatusOr<MaxLoss> ParseMaxLoss(std::string_view text) {
   const size_t equals = text.find('=');
   MaxLoss loss;
   bool known = false;
-  for (const NamedMetric& named : kMetrics) {
-    if (text.substr(0, equals) != named.name) continue;
-    loss.metric = named.metric;
+  for (LossMetric metric : kLossMetrics) {
+    if (text.substr(0, equals) != LossMetricName(metric)) continue;
+    loss.metric = metric;
     known = true;
   }
   if (!known || equals == std::string_view::npos) {
@@ -79,34 +54,6 @@ absl::StatusOr<MaxLoss> ParseMaxLoss(std::string_view text) {
                      " for ", LossMetricName(loss.metric), ", got '", value, "'"));
   }
   return loss;
-}
-
-void LossSums::Add(double y, double quantized_y) {
-  if (!std::isfinite(y)) return;
-  ++elements;
-  if (!std::isfinite(quantized_y)) {
-    noise = std::numeric_limits<double>::infinity();
-    return;
-  }
-  signal += y * y;
-  quantized += quantized_y * quantized_y;
-  cross += y * quantized_y;
-  noise += (y - quantized_y) * (y - quantized_y);
-}
-
-double LossSums::Value(LossMetric metric) const {
-  switch (metric) {
-    case LossMetric::kSnr:
-      if (noise == 0) return std::numeric_limits<double>::infinity();
-      return 10 * std::log10(signal / noise);
-    case LossMetric::kCosine:
-      if (noise == 0) return 1;
-      if (std::isinf(noise) || signal == 0 || quantized == 0) return -1;
-      return cross / std::sqrt(signal) / std::sqrt(quantized);
-    case LossMetric::kMse:
-      return noise == 0 ? 0 : noise / static_cast<double>(elements);
-  }
-  return 0;
 }
 
 absl::StatusOr<ReferenceOutputs> ReferenceOutputs::Record(const ExportedProgram& program,
@@ -154,7 +101,7 @@ absl::StatusOr<double> ReferenceOutputs::LossOf(const ExportedProgram& quantized
             "output ", i, ": expected the type ", y->ToString(), " of the float32 program, got ",
             actual == nullptr ? std::string("another") : actual->ToString()));
       }
-      AddElements(*y, *actual, sums[i]);
+      sums[i].Add(*y, *actual);
     }
     return absl::OkStatus();
   };

@@ -12,16 +12,10 @@
 #include "exir/interpreter/owned_value.h"
 #include "exir/ir/exported_program.h"
 #include "exir/quantize/calibration.h"
+#include "exir/quantize/loss.h"
 #include "runtime/kernel_interface/kernel_registry.h"
 
 namespace belay::exir {
-
-// For outputs y of float32 and y' of the quantized program:
-enum class LossMetric : uint8_t {
-  kSnr,     // 10 * log10(sum(y^2) / sum((y - y')^2)), in dB
-  kCosine,  // sum(y * y') / sqrt(sum(y^2) * sum(y'^2))
-  kMse,     // sum((y - y')^2) / elements
-};
 
 // Bound of the loss of each floating-point output.
 struct MaxLoss {
@@ -36,22 +30,9 @@ struct MaxLoss {
   // "snr >= 30", "mse <= 0.001".
   std::string ToString() const;
 };
-std::string_view LossMetricName(LossMetric metric);  // "snr", "cosine", "mse"
-
 // Parses METRIC=VALUE: "snr=30", "cosine=0.999", "mse=1e-4". kInvalidArgument: another format or
 // metric; a value that is not finite, a cosine above 1, a negative MSE.
 absl::StatusOr<MaxLoss> ParseMaxLoss(std::string_view text);
-
-// Sums over pairs of elements. Elements of `y` that are not finite are skipped. If only y' is not
-// finite, the loss is infinite.
-struct LossSums {
-  double signal = 0, quantized = 0, cross = 0, noise = 0;
-  uint64_t elements = 0;
-
-  void Add(double y, double quantized_y);
-  // Without noise, the SNR is infinite, the cosine 1 and the MSE 0.
-  double Value(LossMetric metric) const;
-};
 
 // Floating-point outputs of the float32 program for each call.
 class ReferenceOutputs {

@@ -1,6 +1,5 @@
 #include "exir/quantize/output_loss.h"
 
-#include <cmath>
 #include <limits>
 #include <memory>
 #include <string>
@@ -50,35 +49,6 @@ TEST(MaxLossTest, LargerSnrAndSmallerMseAreBetter) {
   EXPECT_TRUE(snr.Holds(20) && snr.Holds(kInfinity) && !snr.Holds(19.9));
   EXPECT_TRUE(mse.Holds(0.1) && mse.Holds(0) && !mse.Holds(0.2));
   EXPECT_TRUE(snr.IsWorse(1, 2) && mse.IsWorse(2, 1));
-}
-
-TEST(LossSumsTest, ComputesMetrics) {
-  LossSums sums;
-  sums.Add(3, 3);
-  sums.Add(4, 5);
-  EXPECT_NEAR(sums.Value(LossMetric::kSnr), 10 * std::log10(25.0), 1e-12);
-  EXPECT_NEAR(sums.Value(LossMetric::kCosine), 29 / (5 * std::sqrt(34.0)), 1e-12);
-  EXPECT_EQ(sums.Value(LossMetric::kMse), 0.5);
-}
-
-TEST(LossSumsTest, EqualOutputsHaveNoLoss) {
-  LossSums sums;
-  sums.Add(0.1, 0.1);
-  EXPECT_EQ(sums.Value(LossMetric::kSnr), kInfinity);
-  EXPECT_EQ(sums.Value(LossMetric::kCosine), 1);
-  EXPECT_EQ(sums.Value(LossMetric::kMse), 0);
-}
-
-TEST(LossSumsTest, SkipsElementsThatAreNotFiniteInFloat32) {
-  LossSums sums;
-  sums.Add(kInfinity, 1);
-  sums.Add(std::nan(""), 1);
-  EXPECT_EQ(sums.elements, 0);
-  EXPECT_EQ(sums.Value(LossMetric::kSnr), kInfinity);
-  sums.Add(1, std::nan(""));
-  EXPECT_EQ(sums.Value(LossMetric::kSnr), -kInfinity);
-  EXPECT_EQ(sums.Value(LossMetric::kCosine), -1);
-  EXPECT_EQ(sums.Value(LossMetric::kMse), kInfinity);
 }
 
 class ReferenceOutputsTest : public ::testing::Test {

@@ -3,64 +3,15 @@
 #include <algorithm>
 #include <utility>
 
-#include "exir/ir/graph_editor.h"
-#include "exir/ir/lowered_backend_module.h"
 #include "exir/ir/text.h"
 #include "runtime/core/status_macros.h"
+#include "tools/belay/tapped_program.h"
 
 namespace belay::tools {
 namespace {
 
 using exir::ExportedProgram;
 using exir::NodeId;
-using exir::ValueId;
-
-// Maximum number of nodes per group.
-constexpr size_t kGroupSize = 256;
-
-// Whether taps are added to a program's outputs, or replace them.
-enum class Results { kAppend, kReplace };
-
-// Returns the program with the nodes' results appended to its outputs or replacing them. In the
-// latter case, nodes that they do not need are removed.
-ExportedProgram Tap(const ExportedProgram& program, absl::Span<const NodeId> nodes, Results results,
-                    std::vector<NodeId>& node_of_tap) {
-  ExportedProgram tapped = program.Clone();
-  exir::GraphEditor editor(tapped.top());
-  std::vector<exir::Argument> outputs;
-  if (results == Results::kAppend) {
-    outputs.assign(tapped.top().outputs().begin(), tapped.top().outputs().end());
-  } else {
-    tapped.signature.outputs.clear();
-    tapped.out_spec.clear();
-  }
-  for (NodeId node : nodes) {
-    for (ValueId value : tapped.top().node(node).results()) {
-      if (std::holds_alternative<exir::TokenType>(tapped.top().value(value).type)) continue;
-      outputs.emplace_back(value);
-      tapped.signature.outputs.push_back({});
-      node_of_tap.push_back(node);
-    }
-  }
-  editor.SetOutputs(std::move(outputs));
-  if (results == Results::kReplace) {
-    editor.EraseDeadNodes();
-    tapped.EraseUnusedBodies();
-  }
-  return tapped;
-}
-
-// Returns the backend that computes the node, found by the node's name.
-std::string BackendOf(const ExportedProgram& lowered, const std::string& node) {
-  for (const auto& module : lowered.lowered_modules) {
-    for (const exir::Graph& graph : module->original.graphs) {
-      for (NodeId id : graph.nodes()) {
-        if (graph.node(id).name == node) return module->backend_id;
-      }
-    }
-  }
-  return "";
-}
 
 class Search {
  public:
@@ -70,9 +21,9 @@ class Search {
 
   absl::StatusOr<std::optional<NodeDifference>> Run() {
     const std::vector<NodeId> nodes = program_.top().NodeList();
-    for (size_t start = 0; start < nodes.size(); start += kGroupSize) {
+    for (size_t start = 0; start < nodes.size(); start += kMaxTaps) {
       std::optional<NodeDifference> found =
-          FindFirst(absl::MakeConstSpan(nodes).subspan(start, kGroupSize), Results::kAppend);
+          FindFirst(absl::MakeConstSpan(nodes).subspan(start, kMaxTaps), Results::kAppend);
       if (found.has_value()) return found;
     }
     // The first search may find only a later symptom of the node that the second one finds.

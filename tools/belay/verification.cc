@@ -1,5 +1,6 @@
 #include "tools/belay/verification.h"
 
+#include <cmath>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -112,22 +113,30 @@ absl::StatusOr<std::optional<Finding>> EdgeDifference(const Subject& subject,
   return std::move(findings[0]);
 }
 
-// Options for lowering parts of the archive's program. The partitioners must outlive the result.
-LoweringSetup MakeSetup(const Subject& subject, const Partitioners& partitioners) {
-  return {.partitioners = partitioners.chosen.Of(subject.options.method),
-          .aot = &AotBackends(),
-          .runtime = &RuntimeBackends(),
-          .kernels = &subject.kernels,
-          .reference = &subject.reference_kernels,
-          .max_sizes = subject.max_sizes};
+// Options for lowering parts of the archive's program, by the backends of the options or, without
+// them, of the file.
+struct SetupOfSubject {
+  Partitioners of_file;
+  LoweringSetup lowering;
+};
+// `chosen` must outlive the result.
+SetupOfSubject MakeSetup(const Subject& subject, const MethodPlan& plan,
+                         const Partitioners& chosen) {
+  const bool by_file = subject.options.backends.empty();
+  SetupOfSubject setup;
+  if (by_file) setup.of_file = PartitionersOf(plan, subject.edge);
+  setup.lowering = {
+      .partitioners = (by_file ? setup.of_file : chosen).chosen.Of(subject.options.method),
+      .aot = &AotBackends(),
+      .runtime = &RuntimeBackends(),
+      .kernels = &subject.kernels,
+      .reference = &subject.reference_kernels,
+      .max_sizes = subject.max_sizes};
+  return setup;
 }
 
 // Searches for the node and, on request, writes the smallest failing part of the program.
-absl::Status FindNode(const Subject& subject, const MethodPlan& plan, const Partitioners& chosen,
-                      Origin& origin) {
-  const bool by_file = subject.options.backends.empty();
-  const Partitioners of_file = by_file ? PartitionersOf(plan, subject.edge) : Partitioners();
-  const LoweringSetup setup = MakeSetup(subject, by_file ? of_file : chosen);
+absl::Status FindNode(const Subject& subject, const LoweringSetup& setup, Origin& origin) {
   ABSL_ASSIGN_OR_RETURN(const CallInputs inputs, subject.inputs(0));
   ABSL_ASSIGN_OR_RETURN(origin.node,
                         FindFirstDifference(subject.edge, inputs.values, setup, subject.closeness));
@@ -148,10 +157,9 @@ absl::Status FindNode(const Subject& subject, const MethodPlan& plan, const Part
 }
 
 Origin FindOrigin(const Subject& subject, const ReferenceProgram& reference,
-                  const exir::CallOutcome& expected, int call, const MethodPlan& plan,
-                  const Partitioners& chosen) {
+                  const exir::CallOutcome& expected, int call, const LoweringSetup& setup) {
   Origin origin;
-  const absl::Status node = FindNode(subject, plan, chosen, origin);
+  const absl::Status node = FindNode(subject, setup, origin);
   if (origin.node.has_value()) {
     if (!node.ok()) origin.reduced = std::string(FromAbsl(node.message()));
     return origin;
@@ -198,6 +206,23 @@ void AddDeviations(const std::vector<exir::Deviation>& deviations, json& report)
   for (const exir::Deviation& deviation : deviations) {
     report["deviations"].push_back(
         {{"absolute", deviation.absolute}, {"relative", deviation.relative}});
+  }
+}
+
+// JSON has no infinities and no NaN: null.
+json Finite(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
+
+void AddGaps(const std::vector<NodeGap>& gaps, json& report) {
+  report["gaps"] = json::array();
+  for (const NodeGap& gap : gaps) {
+    json entry{{"node", gap.node},
+               {"backend", gap.backend},
+               {"absolute", gap.largest.absolute},
+               {"relative", gap.largest.relative}};
+    for (exir::LossMetric metric : exir::kLossMetrics) {
+      entry[std::string(exir::LossMetricName(metric))] = Finite(gap.sums.Value(metric));
+    }
+    report["gaps"].push_back(std::move(entry));
   }
 }
 
@@ -262,7 +287,13 @@ absl::StatusOr<Verification> VerifyWithArchive(const VerifyOptions& options,
     ABSL_ASSIGN_OR_RETURN(expected, reference.Run(call));
     findings = Differences(call, expected, got, closeness);
     if (findings.empty()) continue;
-    result.origin = FindOrigin(subject, reference, expected, call, method.plan(), partitioners);
+    const SetupOfSubject setup = MakeSetup(subject, method.plan(), partitioners);
+    result.origin = FindOrigin(subject, reference, expected, call, setup.lowering);
+  }
+  if (options.gaps) {
+    const SetupOfSubject setup = MakeSetup(subject, method.plan(), partitioners);
+    ABSL_ASSIGN_OR_RETURN(const CallInputs given, inputs(0));
+    ABSL_ASSIGN_OR_RETURN(result.gaps, MeasureNodeGaps(edge, given.values, setup.lowering));
   }
   result.why_edge = reference.why_edge();
   return result;
@@ -328,6 +359,7 @@ json VerificationJson(const Verification& result) {
   if (!origin.unknown.empty()) report["first_node_unknown"] = origin.unknown;
   if (!origin.reduced.empty()) report["reduced"] = origin.reduced;
   AddDeviations(result.deviations, report);
+  if (result.gaps.has_value()) AddGaps(*result.gaps, report);
   if (against.has_value()) {
     report["dump"] = {{"compared", against->compared}};
     if (against->node.has_value()) {

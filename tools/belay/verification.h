@@ -19,6 +19,7 @@
 #include "tools/belay/command.h"
 #include "tools/belay/first_difference.h"
 #include "tools/belay/max_sizes.h"
+#include "tools/belay/node_gaps.h"
 #include "tools/belay/value_dump.h"
 
 namespace belay::tools {
@@ -51,6 +52,7 @@ struct Verification {
   std::vector<exir::Deviation> deviations;  // of each output, over all calls
   std::optional<int> dumped;                // files that were written
   std::optional<DumpComparison> against;
+  std::optional<std::vector<NodeGap>> gaps;  // the largest first; if requested
 
   // Returns whether nothing differs.
   bool equal() const {

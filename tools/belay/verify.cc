@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "runtime/core/status_macros.h"
 #include "tools/belay/archive_model.h"
+#include "tools/belay/bundled_cases.h"
 #include "tools/belay/chosen_backends.h"
 #include "tools/belay/command.h"
 #include "tools/belay/max_sizes.h"
@@ -49,6 +51,23 @@ void PrintDeviations(const std::vector<exir::Deviation>& deviations,
   }
   std::cout << "allowed: " << closeness.atol << " + " << closeness.rtol
             << " of the expected value, more for float16 and bfloat16\n";
+}
+
+// Prints the nodes with a gap, the largest first.
+void PrintGaps(const std::vector<NodeGap>& gaps) {
+  constexpr size_t kShown = 20;
+  size_t different = 0;
+  for (const NodeGap& gap : gaps) {
+    if (gap.sums.noise == 0 || ++different > kShown) continue;
+    std::cout << absl::StrFormat("  %6.1f dB, mse %.3g, cosine %.7f, absolute %.3g: ",
+                                 gap.sums.Value(exir::LossMetric::kSnr),
+                                 gap.sums.Value(exir::LossMetric::kMse),
+                                 gap.sums.Value(exir::LossMetric::kCosine), gap.largest.absolute)
+              << (gap.backend.empty() ? std::string("kernel") : OneLine(gap.backend)) << ": "
+              << OneLine(gap.node) << "\n";
+  }
+  if (different > kShown) std::cout << "  " << different - kShown << " more: --json\n";
+  std::cout << gaps.size() - different << " of " << gaps.size() << " nodes have no gap\n";
 }
 
 void PrintDump(const DumpComparison& against) {
@@ -97,19 +116,31 @@ void Print(const Verification& result) {
   }
   PrintFindings(result.findings);
   PrintDeviations(result.deviations, result.closeness);
+  if (result.gaps.has_value()) PrintGaps(*result.gaps);
   if (!result.recorded && !result.findings.empty()) PrintOrigin(result.origin);
 }
 
 absl::StatusOr<Verification> RunVerification(const VerifyOptions& options,
                                              const MaxSizes& max_sizes,
                                              const Partitioners& partitioners) {
+  const auto added = [](WithinLimits& limits) {
+    return [&limits](const Program& program) { limits.Add(program); };
+  };
+  if (options.expected.empty() && options.program.empty()) {
+    const absl::StatusOr<bool> bundled =
+        IsBundledProgramAt(ParseArchiveModel(options.archive).path);
+    if (bundled.ok() && *bundled) {
+      WithinLimits limits(options.limits, {options.archive});
+      return VerifyBundledCases(options.archive, options, added(limits));
+    }
+  }
   std::vector<std::string> files = options.inputs;
   if (options.expected.empty()) files.push_back(ParseArchiveModel(options.archive).path);
   if (!options.program.empty()) files.push_back(options.program);
   WithinLimits limits(options.limits, files);
-  const auto opened = [&](const Program& program) { limits.Add(program); };
-  return options.expected.empty() ? VerifyWithArchive(options, max_sizes, partitioners, opened)
-                                  : VerifyWithRecorded(options, opened);
+  return options.expected.empty()
+             ? VerifyWithArchive(options, max_sizes, partitioners, added(limits))
+             : VerifyWithRecorded(options, added(limits));
 }
 
 }  // namespace
@@ -153,7 +184,7 @@ Command VerifyCommand() {
           {{"files",
             &verify->files,
             "the archive (.pt2, FILE or FILE:MODEL), and the program file; without one, the "
-            "archive is lowered",
+            "archive is lowered; or a bundled program (.bpte), whose test cases are executed",
             {.required = true, .most_values = 2}},
            {"--reference", &verify->reference,
             "the archive; the only other file is then the program"},
@@ -188,6 +219,11 @@ Command VerifyCommand() {
             "writes the values of all nodes of the archive's program to this directory, by name"},
            {"--against", &verify->against,
             "compares the values of all nodes with the arrays of these names in this directory"},
+           {"--gaps",
+            &verify->gaps,
+            "also measures the gap of each node's value after lowering (SNR, mean squared error, "
+            "cosine), the largest first",
+            {.excludes = {"--expected"}}},
            {"--atol", &verify->atol, "allowed absolute difference", {.least = 0}},
            {"--rtol", &verify->rtol, "allowed relative difference", {.least = 0}},
            DataOption(&verify->data),

@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <limits>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -64,6 +65,31 @@ TEST_F(VerifyTest, DecomposesCompositeOperators) {
   const auto report = nlohmann::json::parse(outcome.output, nullptr, false);
   EXPECT_EQ(report["reference"], "archive") << outcome.output;
   EXPECT_EQ(report["decomposed"], nlohmann::json({"aten.linear.default"})) << outcome.output;
+}
+
+TEST_F(VerifyTest, ReportsGapsOfNodes) {
+  VerifyOptions options{.archive = std::string(kZoo) + "/digits_cnn/model.pt2", .program = ""};
+  options.backends = {"cpu"};
+  options.gaps = true;
+  const Outcome text = Capture([&] { return Verify(options); });
+  EXPECT_EQ(text.status, kDone) << text.errors;
+  EXPECT_THAT(text.output, AllOf(HasSubstr(" dB, mse "), HasSubstr(" nodes have no gap\n")));
+  options.json = true;
+  const Outcome outcome = Capture([&] { return Verify(options); });
+  EXPECT_EQ(outcome.status, kDone) << outcome.errors;
+  const auto gaps = nlohmann::json::parse(outcome.output)["gaps"];
+  ASSERT_GT(gaps.size(), 3);
+  double last = 0;
+  for (const auto& gap : gaps) {
+    const double snr =
+        gap["snr"].is_null() ? std::numeric_limits<double>::infinity() : gap["snr"].get<double>();
+    EXPECT_GE(snr, 80) << gap;
+    EXPECT_GE(snr, last) << gap;
+    last = snr;
+    EXPECT_EQ(gap["backend"], "cpu") << gap;
+    EXPECT_THAT(gap["node"].get<std::string>(), HasSubstr("%"));
+    EXPECT_TRUE(gap.contains("mse") && gap.contains("cosine") && gap.contains("absolute"));
+  }
 }
 
 TEST_F(VerifyTest, FallsBackToEdgeProgram) {
