@@ -19,24 +19,10 @@
 #include "runtime/schema/file_format.h"
 #include "runtime/schema/program.pb.h"
 #include "tools/belay/command.h"
+#include "tools/belay/program_named_data.h"
 
 namespace belay::tools {
 namespace {
-
-// The named data of the outermost program, for the programs in its delegates.
-class DataOfProgram final : public NamedDataMap {
- public:
-  explicit DataOfProgram(const Program& program) : program_(program) {}
-  absl::StatusOr<absl::Span<const std::byte>> Find(std::string_view key) const override {
-    return program_.FindNamedData(key);
-  }
-
- private:
-  const Program& program_;
-};
-
-// Maximum depth of programs inside delegates.
-constexpr int kMaxNesting = 8;
 
 absl::StatusOr<exir::FilePieces> WithoutDebugInfo(const Program& program, const NamedDataMap& data,
                                                   int depth);
@@ -124,7 +110,7 @@ absl::StatusOr<exir::FilePieces> WithoutDebugInfo(const Program& program, const 
 absl::Status StripFile(const StripOptions& options) {
   ABSL_ASSIGN_OR_RETURN(const Program program, Program::Open(options.file));
   absl::StatusOr<exir::FilePieces> stripped =
-      WithoutDebugInfo(program, DataOfProgram(program), /*depth=*/0);
+      WithoutDebugInfo(program, ProgramNamedData(program), /*depth=*/0);
   if (!stripped.ok()) return Annotate(stripped.status(), options.file);
   const std::string& output = options.output.empty() ? options.file : options.output;
   ABSL_RETURN_IF_ERROR(WriteFileAtomically(output, stripped->pieces));
