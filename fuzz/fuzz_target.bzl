@@ -4,6 +4,7 @@ load("//tools:cc.bzl", "cc_binary", "cc_library", "cc_test")
 
 # All targets except those of backends' blobs; their seed folders have the same names.
 FUZZ_TARGETS = [
+    "bpte_file",
     "chat_template",
     "command_line",
     "companion_data",

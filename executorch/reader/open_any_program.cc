@@ -1,6 +1,7 @@
 #include "executorch/reader/open_any_program.h"
 
 #include "absl/strings/str_cat.h"
+#include "executorch/reader/bundled_program.h"
 #include "executorch/reader/data_file.h"
 #include "executorch/reader/flat_file.h"
 #include "runtime/core/mapped_file.h"
@@ -8,9 +9,13 @@
 
 namespace belay::pte {
 
+bool IsExecuTorchProgram(absl::Span<const std::byte> file) {
+  return IsProgramFile(file) || IsBundledProgram(file);
+}
+
 absl::StatusOr<bool> IsProgramFileAt(const std::string& path) {
   ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
-  return IsProgramFile(file->bytes());
+  return IsExecuTorchProgram(file->bytes());
 }
 
 absl::StatusOr<belay::Program> OpenAnyProgram(const std::string& path, const OpenOptions& options) {
@@ -24,7 +29,7 @@ absl::StatusOr<belay::Program> OpenAnyProgram(const std::string& path, const Ope
 absl::StatusOr<belay::Program> OpenAnyProgramBytes(absl::Span<const std::byte> file,
                                                    const belay::Program::Options& options,
                                                    const DelegateConverter& convert_delegates) {
-  return IsProgramFile(file)
+  return IsExecuTorchProgram(file)
              ? OpenProgramBytes(nullptr, file, DataFiles(), options, convert_delegates)
              : belay::Program::OpenBytes(nullptr, file, options);
 }

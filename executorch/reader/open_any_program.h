@@ -12,7 +12,9 @@
 
 namespace belay::pte {
 
-// Returns whether the file begins like an ExecuTorch program. Errors of MappedFile::Open.
+// Returns whether the file begins like an ExecuTorch program or bundled program. Errors of
+// MappedFile::Open.
+bool IsExecuTorchProgram(absl::Span<const std::byte> file);
 absl::StatusOr<bool> IsProgramFileAt(const std::string& path);
 
 // As belay::Program::Open or OpenProgram.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "executorch/reader/bundled_program.h"
 #include "executorch/reader/memory_places.h"
 #include "executorch/reader/method_facts.h"
 #include "executorch/reader/method_writer.h"
@@ -196,6 +197,12 @@ absl::StatusOr<belay::Program> OpenProgramBytes(std::shared_ptr<const void> owne
                                                 const DataFiles& data,
                                                 const belay::Program::Options& options,
                                                 const DelegateConverter& convert_delegates) {
+  if (IsBundledProgram(bytes)) {
+    ABSL_ASSIGN_OR_RETURN(const BundledProgram bundled,
+                          BundledProgram::Read(bytes, options.limits));
+    owner = bundled.owner();
+    bytes = bundled.program();
+  }
   const Limits limits = LimitsOfFile(options.limits, bytes.size() + data.file_bytes());
   ABSL_ASSIGN_OR_RETURN(const ProgramFile file, ProgramFile::Read(bytes, limits));
   ABSL_ASSIGN_OR_RETURN(const std::vector<const ExecutionPlan*> plans, SortedPlans(file, limits));

@@ -1,4 +1,4 @@
-// Opens ExecuTorch's program files (.pte). The file is checked and translated once to Belay's
+// Opens ExecuTorch's program files (.pte, and .bpte with test cases). The file is checked and translated once to Belay's
 // metadata, which the validators of Belay's files check again. It is then executed like any other
 // program. Constants and blobs stay in the mapped file.
 //
@@ -45,7 +45,8 @@ struct OpenOptions {
 absl::StatusOr<belay::Program> OpenProgram(const std::string& path, const OpenOptions& options);
 
 // Opens a program in memory. `owner` keeps `file` alive; the program keeps the owners of `data`
-// alive.
+// alive. Of a bundled program (.bpte), which is copied, opens the program and ignores the test cases
+// (bundled_program.h); also errors of BundledProgram::Read.
 absl::StatusOr<belay::Program> OpenProgramBytes(std::shared_ptr<const void> owner,
                                                 absl::Span<const std::byte> file,
                                                 const DataFiles& data,

@@ -5,15 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "executorch/format/scalar_type.h"
 #include "runtime/core/checked_math.h"
 
 namespace belay::pte {
-namespace {
-
-constexpr int kScalarTypes = 30;  // ExecuTorch's runtime refuses larger numbers
-
-}  // namespace
-
 absl::StatusOr<TensorLayout> ReadLayout(int8_t scalar_type,
                                         const flatbuffers::Vector<int32_t>* sizes,
                                         const flatbuffers::Vector<uint8_t>* dim_order) {

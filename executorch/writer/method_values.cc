@@ -9,22 +9,12 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "executorch/format/scalar_type.h"
 #include "executorch/writer/method_translator.h"
 #include "runtime/core/dtype.h"
 #include "runtime/core/sha256.h"
 
 namespace belay::pte {
-namespace {
-
-// Returns ExecuTorch's number of the dtype.
-std::optional<int8_t> ScalarType(DType dtype) {
-  const std::optional<C10ScalarType> type = DTypeToC10(dtype);
-  if (!type.has_value() || type->value > 29) return std::nullopt;
-  return static_cast<int8_t>(type->value);
-}
-
-}  // namespace
-
 template <class T>
 MethodTranslator::Index MethodTranslator::Literal(T literal, std::string_view content) {
   constexpr auto kKind = static_cast<char>(KernelTypesUnionTraits<T>::enum_value);
@@ -66,7 +56,7 @@ MethodTranslator::Index MethodTranslator::TensorList(std::vector<Index> tensors)
 void MethodTranslator::AddTensor(uint32_t value, const schema::Tensor& tensor) {
   TensorT out;
   const auto dtype = static_cast<DType>(tensor.dtype());
-  const std::optional<int8_t> type = ScalarType(dtype);
+  const std::optional<int8_t> type = ToScalarType(dtype);
   if (!type.has_value()) {
     Problem(absl::StrCat("ExecuTorch has no dtype ", std::string(DTypeName(dtype))));
   }
@@ -198,7 +188,7 @@ MethodTranslator::Index MethodTranslator::NumberValue(uint32_t value,
       break;
     case schema::Value::kDtype:
       if (kind == ArgumentKind::kDtype) {
-        const std::optional<int8_t> type = ScalarType(static_cast<DType>(source.dtype()));
+        const std::optional<int8_t> type = ToScalarType(static_cast<DType>(source.dtype()));
         if (type.has_value()) return Int(*type);
       }
       break;

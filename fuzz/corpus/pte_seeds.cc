@@ -5,8 +5,12 @@
 #include <vector>
 
 #include "backends/xnnpack/testing/payload_builder.h"
+#include "executorch/format/bundled_program.h"
 #include "executorch/reader/testing/pte_builder.h"
+#include "executorch/writer/bundled_program_writer.h"
 #include "fuzz/corpus/seeds.h"
+#include "runtime/core/bytes.h"
+#include "runtime/core/tensor_view.h"
 
 namespace belay::fuzz {
 namespace {
@@ -173,6 +177,22 @@ std::string XnnpackDelegates(bool quantized, bool dynamic) {
   return pte.Serialize();
 }
 
+// A program with test cases: tensors of two dtypes, scalars.
+std::string Bundled() {
+  static float elements[] = {1, 2, 3, 4, 5, 6};
+  static int64_t number = 7;
+  const TensorView x = TensorView::Contiguous(DType::kFloat32, {2, 3}, elements),
+                   n = TensorView::Contiguous(DType::kInt64, {}, &number);
+  const std::string program = Arithmetic();
+  const std::vector<pte::BundledMethod> methods = {
+      {"forward",
+       {{{EValue(x)}, {EValue(x), EValue(n)}},
+        {{EValue(n), EValue(int64_t{3}), EValue(true), EValue(0.5)}, {}}}},
+      {"other", {}}};
+  absl::StatusOr<std::string> file = pte::SerializeBundledProgram(AsBytes(program), methods);
+  return file.ok() ? *std::move(file) : "";
+}
+
 }  // namespace
 
 void AddPteSeeds(Seeds& seeds) {
@@ -191,6 +211,7 @@ void AddPteSeeds(Seeds& seeds) {
   seeds.push_back({"ptd_file", "tensors", pte::DataFileOf({{"a", {1}}, {"w", {2, 3}}})});
   seeds.push_back({"ptd_file", "other_sizes", pte::DataFileOf({{"w", {1, 2, 3}}})});
   seeds.push_back({"ptd_file", "empty", pte::DataFileOf({})});
+  seeds.push_back({"bpte_file", "two_methods", Bundled()});
 }
 
 }  // namespace belay::fuzz

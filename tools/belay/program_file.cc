@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/aot/cpu_backend.h"
 #include "executorch/payload_import/delegate_converter.h"
-#include "executorch/reader/flat_file.h"
 #include "executorch/reader/open_any_program.h"
 #include "exir/ops/standard_ops.h"
 #include "runtime/core/status_macros.h"
@@ -30,7 +29,7 @@ absl::StatusOr<pte::ConvertedDelegates> ConvertForCpu(
 }  // namespace
 
 bool IsProgramFile(absl::Span<const std::byte> file) {
-  return pte::IsProgramFile(file) ||
+  return pte::IsExecuTorchProgram(file) ||
          (file.size() >= kNameBytes && std::memcmp(file.data(), kMagic, kNameBytes) == 0);
 }
 

@@ -1,5 +1,4 @@
 // `belay run`: executes a method on arrays from files.
-#include <filesystem>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -19,6 +18,7 @@
 #include "tools/belay/backend_options.h"
 #include "tools/belay/call_inputs.h"
 #include "tools/belay/command.h"
+#include "tools/belay/method_folder.h"
 #include "tools/belay/printing.h"
 #include "tools/belay/program_file.h"
 #include "tools/belay/session.h"
@@ -27,14 +27,8 @@
 namespace belay::tools {
 namespace {
 
-// One call: a method and its inputs.
-struct Call {
-  std::string method;
-  std::string folder;  // with input_<i>.npy
-};
-
 // Creates the inputs of one call.
-absl::StatusOr<CallInputs> MakeInputs(const Method& method, const Call& call,
+absl::StatusOr<CallInputs> MakeInputs(const Method& method, const MethodFolder& call,
                                       const RunOptions& options) {
   const MethodPlan& plan = method.plan();
   if (!options.sequence.empty()) return InputsFromFolder(plan, call.folder);
@@ -52,13 +46,6 @@ absl::Status WriteOutputs(const Method& method, const std::string& directory) {
   return absl::OkStatus();
 }
 
-// Parses DIR or METHOD=DIR.
-Call ParseCall(const std::string& text, const std::string& method) {
-  const size_t split = text.find('=');
-  if (split == std::string::npos || std::filesystem::exists(text)) return {method, text};
-  return {text.substr(0, split), text.substr(split + 1)};
-}
-
 // The called methods by name, on a shared state.
 struct Methods {
   std::unique_ptr<Session> session;
@@ -74,9 +61,9 @@ struct Methods {
 
 absl::StatusOr<Methods> LoadMethods(const RunOptions& options,
                                     const BackendSettings& backend_options,
-                                    const std::vector<Call>& calls) {
+                                    const std::vector<MethodFolder>& calls) {
   std::set<std::string> names;
-  for (const Call& call : calls) names.insert(call.method);
+  for (const MethodFolder& call : calls) names.insert(call.method);
   Methods methods;
   ABSL_ASSIGN_OR_RETURN(
       methods.session,
@@ -105,9 +92,9 @@ absl::StatusOr<int> RunAll(const RunOptions& options) {
   std::vector<std::string> files = options.inputs;
   files.push_back(options.program);
   WithinLimits limits(options.limits, files);
-  std::vector<Call> calls;
+  std::vector<MethodFolder> calls;
   for (const std::string& text : options.sequence) {
-    calls.push_back(ParseCall(text, options.method));
+    calls.push_back(ParseMethodFolder(text, options.method));
   }
   if (calls.empty()) calls.push_back({options.method, ""});
   const absl::StatusOr<BackendSettings> backend_options =

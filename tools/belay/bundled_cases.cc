@@ -1,0 +1,93 @@
+#include "tools/belay/bundled_cases.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "executorch/reader/bundled_program.h"
+#include "exir/compare/call.h"
+#include "exir/compare/compare.h"
+#include "runtime/core/annotate.h"
+#include "runtime/core/mapped_file.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/program/metadata_path.h"
+#include "tools/belay/program_file.h"
+#include "tools/belay/session.h"
+
+namespace belay::tools {
+namespace {
+
+absl::StatusOr<pte::BundledProgram> ReadCases(const std::string& path,
+                                              const VerifyOptions& options) {
+  ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
+  absl::StatusOr<pte::BundledProgram> bundled =
+      pte::BundledProgram::Read(file->bytes(), options.limits.ForPrograms().limits);
+  if (!bundled.ok()) return Annotate(bundled.status(), path);
+  return bundled;
+}
+
+// Executes one case and adds its differences.
+absl::Status RunCase(const pte::BundledCase& test, const std::string& place, Method& method,
+                     Verification& result) {
+  if (test.inputs.size() != method.plan().inputs.size() ||
+      test.expected_outputs.size() != method.num_outputs()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        place, ": ", test.inputs.size(), " inputs and ", test.expected_outputs.size(),
+        " outputs, the method has ", method.plan().inputs.size(), " and ", method.num_outputs()));
+  }
+  const exir::CallOutcome got = exir::RunCall(method, test.inputs);
+  if (!got.status.ok()) return Annotate(got.status, place);
+  for (size_t i = 0; i < got.outputs.size(); ++i) {
+    const TensorView* want = test.expected_outputs[i].get_if<TensorView>();
+    if (want == nullptr) {
+      return absl::UnimplementedError(absl::StrCat(place, ": expected_outputs[", i,
+                                                   "]: ", test.expected_outputs[i].KindName(),
+                                                   ", only tensors are compared"));
+    }
+    const EValue& value = got.outputs[i].value();
+    if (result.deviations.size() <= i) result.deviations.resize(i + 1);
+    result.deviations[i].Widen(exir::LargestDeviation(*want, value));
+    const absl::Status close = exir::CompareRecorded(*want, value, result.closeness);
+    if (close.ok()) continue;
+    result.findings.push_back(
+        {result.calls,
+         {absl::StrCat(place, ", output ", i), std::string(FromAbsl(close.message()))}});
+  }
+  result.num_outputs += got.outputs.size();
+  ++result.calls;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<bool> IsBundledProgramAt(const std::string& path) {
+  ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
+  return pte::IsBundledProgram(file->bytes());
+}
+
+absl::StatusOr<Verification> VerifyBundledCases(const std::string& path,
+                                                const VerifyOptions& options,
+                                                const OnProgramOpened& opened) {
+  ABSL_ASSIGN_OR_RETURN(const pte::BundledProgram bundled, ReadCases(path, options));
+  Verification result;
+  result.calls = 0;
+  result.recorded = true;
+  result.closeness = {.atol = options.atol, .rtol = options.rtol, .by_precision = true};
+  for (const pte::BundledMethod& tests : bundled.methods()) {
+    for (size_t i = 0; i < tests.cases.size(); ++i) {
+      // Each case starts from the initial state.
+      ABSL_ASSIGN_OR_RETURN(const auto session,
+                            OpenSession(path, tests.name, options.engine, /*threads=*/1, {},
+                                        OpenOptionsFor(options.limits.ForPrograms(), options.data,
+                                                       options.payloads)));
+      opened(*session->program);
+      const std::string place = absl::StrCat("method ", Quoted(tests.name), ", case ", i);
+      ABSL_RETURN_IF_ERROR(RunCase(tests.cases[i], place, *session->method, result));
+    }
+  }
+  return result;
+}
+
+}  // namespace belay::tools
