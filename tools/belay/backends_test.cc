@@ -21,10 +21,11 @@ TEST(BackendsTest, ListsNamesAndIds) {
 
 TEST(BackendsTest, ListsOptions) {
   const Outcome text = Capture([] { return Backends({}); });
-  EXPECT_THAT(text.output, ::testing::HasSubstr("cpu: cpu\n"
-                                                "  cpu.threads: int, 1 to 256, default 256: maximum "
-                                                "number of the method's threads that work on a "
-                                                "delegate\n"));
+  EXPECT_THAT(text.output,
+              ::testing::HasSubstr("cpu: cpu\n"
+                                   "  cpu.threads: int, 1 to 256, default 256: maximum "
+                                   "number of the method's threads that work on a "
+                                   "delegate\n"));
   const Outcome outcome = Capture([] { return Backends({.json = true}); });
   const auto list = nlohmann::json::parse(outcome.output, nullptr, /*allow_exceptions=*/false);
   ASSERT_TRUE(list.is_array());

@@ -106,6 +106,23 @@ struct InspectOptions {
 };
 int Inspect(const InspectOptions& options);
 
+struct BundleOptions {
+  std::string program, output;
+  std::vector<std::string> cases;  // [METHOD=]FOLDER
+  std::vector<std::string> data;   // files
+  CommandLimits limits;
+};
+// Writes a bundled program of ExecuTorch.
+int BundleProgram(const BundleOptions& options);
+
+struct DiffOptions {
+  std::string before, after;
+  bool json = false;
+  CommandLimits limits;
+};
+// Compares two program files. kNegative if they differ.
+int DiffPrograms(const DiffOptions& options);
+
 struct VerifyOptions {
   std::string archive, program;  // without a program file, the archive is lowered in memory
   std::string method = "forward", engine = "highway";
@@ -119,6 +136,7 @@ struct VerifyOptions {
   double atol = 1e-5, rtol = 1e-4;
   std::vector<std::string> expected;  // files of expected outputs; without an archive
   std::string reduce, dump, against;  // directories; "" for none
+  bool gaps = false;                  // of all nodes
   bool json = false;
   CommandLimits limits;
 };
@@ -211,6 +229,8 @@ Command QuantizeCommand();
 Command RunCommand();
 Command GenerateCommand();
 Command InspectCommand();
+Command BundleCommand();
+Command DiffCommand();
 Command VerifyCommand();
 Command BenchCommand();
 Command ProfileCommand();

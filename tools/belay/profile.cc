@@ -17,6 +17,7 @@
 #include "runtime/trace/hardware_counters.h"
 #include "tools/belay/call_inputs.h"
 #include "tools/belay/command.h"
+#include "tools/belay/etdump_file.h"
 #include "tools/belay/printing.h"
 #include "tools/belay/profile_calls.h"
 #include "tools/belay/program_file.h"
@@ -42,8 +43,9 @@ absl::StatusOr<json> ReadJson(const std::string& path) {
 }
 
 absl::Status WriteTrace(const std::string& path, absl::Span<const Event> events, CodeMap& code) {
-  const std::string bytes = absl::EndsWith(path, ".json") ? JsonText(JsonTrace(events, code))
-                                                          : PerfettoTrace(events, code);
+  const std::string bytes = absl::EndsWith(path, ".json")   ? JsonText(JsonTrace(events, code))
+                            : absl::EndsWith(path, ".etdp") ? EtDump(events, code)
+                                                            : PerfettoTrace(events, code);
   const std::string_view piece = bytes;
   return WriteFileAtomically(path, absl::MakeConstSpan(&piece, 1));
 }
@@ -166,8 +168,9 @@ Command ProfileCommand() {
            {"--rows", &profile->rows, "maximum number of rows of each table", {.least = 1}},
            {"--trace",
             &profile->trace,
-            "writes a timeline of loading and the last call for ui.perfetto.dev, or as JSON if the "
-            "name ends in .json",
+            "writes a timeline of loading and the last call for ui.perfetto.dev, as JSON if the "
+            "name "
+            "ends in .json, or for ExecuTorch's Inspector if it ends in .etdp",
             {.not_empty = true}},
            {"--html",
             &profile->html,

@@ -1,9 +1,11 @@
 // Output and files of `belay profile`.
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "executorch/format/etdump_generated.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -19,6 +21,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
 using ::testing::Not;
 
 class ProfileCommandTest : public TestInDirectory {
@@ -122,6 +125,33 @@ TEST_F(ProfileCommandTest, WritesTracesOfBothKinds) {
   EXPECT_GT(kinds["step"], 0);
   ASSERT_EQ(Profiled({.program = program, .trace = Path("t.perfetto-trace")}).status, kDone);
   EXPECT_THAT(Read(Path("t.perfetto-trace")), HasSubstr("execute forward"));
+}
+
+TEST_F(ProfileCommandTest, WritesAnEtDump) {
+  ASSERT_EQ(Profiled({.program = LowerZoo("mlp", "demo"), .trace = Path("t.etdp")}).status, kDone);
+  const std::string bytes = Read(Path("t.etdp"));
+  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+  ASSERT_TRUE(etdump::VerifySizePrefixedETDumpBuffer(verifier));
+  const etdump::ETDump* dump = etdump::GetSizePrefixedETDump(bytes.data());
+  ASSERT_EQ(dump->run_data()->size(), 2);
+  EXPECT_EQ(dump->run_data()->Get(0)->name()->str(), "Init");
+  EXPECT_EQ(dump->run_data()->Get(1)->name()->str(), "Execute");
+  const auto& events = *dump->run_data()->Get(1)->events();
+  ASSERT_GE(events.size(), 3);
+  const etdump::ProfileEvent* last = nullptr;
+  std::set<std::string> names;
+  for (const etdump::Event* event : events) {
+    const etdump::ProfileEvent& profile = *event->profile_event();
+    EXPECT_LE(profile.start_time(), profile.end_time());
+    if (last != nullptr) EXPECT_LE(last->start_time(), profile.start_time());
+    last = &profile;
+    names.insert(profile.name()->str());
+    const bool in_delegate = profile.delegate_debug_id_str()->size() != 0;
+    if (in_delegate) EXPECT_EQ(profile.instruction_id(), 0);
+    EXPECT_EQ(profile.delegate_debug_id_int(), -1);
+  }
+  EXPECT_THAT(names, IsSupersetOf({"Method::execute", "DELEGATE_CALL"}));
+  EXPECT_EQ(events.Get(0)->profile_event()->instruction_id(), -1);
 }
 
 TEST_F(ProfileCommandTest, ComparesWithAnEarlierProfile) {
