@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,7 +29,17 @@ struct Method::Impl {
   EventSink events;
   // Whether an output's address changed since calls were last fixed.
   bool moved_outputs;
+  // The next instruction of a call of Step(); nullopt between calls.
+  std::optional<size_t> next = std::nullopt;
 
+  // Checks the inputs and prepares memory for a call.
+  absl::Status StartCall() {
+    next.reset();
+    ABSL_RETURN_IF_ERROR(inputs.CheckReady());
+    ABSL_RETURN_IF_ERROR(slots->StartCall());
+    FixMovedCalls();
+    return absl::OkStatus();
+  }
   // Fixes the calls whose tensors have new addresses.
   void FixMovedCalls() {
     const bool moved = inputs.TakeMoved();
@@ -86,26 +97,44 @@ const MethodPlan& Method::plan() const { return *impl_->plan; }
 size_t Method::num_inputs() const { return impl_->plan->inputs.size(); }
 size_t Method::num_outputs() const { return impl_->plan->outputs.size(); }
 
-absl::Status Method::SetInput(size_t i, const EValue& value) { return impl_->inputs.Set(i, value); }
+absl::Status Method::SetInput(size_t i, const EValue& value) {
+  impl_->next.reset();
+  return impl_->inputs.Set(i, value);
+}
 
 absl::Status Method::Execute(const ExecuteOptions& options) {
   const ScopedEvent execute(impl_->events, EventKind::kExecute);
-  ABSL_RETURN_IF_ERROR(impl_->inputs.CheckReady());
-  ABSL_RETURN_IF_ERROR(impl_->slots->StartCall());
-  impl_->FixMovedCalls();
+  ABSL_RETURN_IF_ERROR(impl_->StartCall());
   const ThreadPool::Lease lease(impl_->threads);
   return impl_->code.Run(options);
 }
 
 absl::Status Method::ExecuteWithin(Budget& budget) {
   const ScopedEvent execute(impl_->events, EventKind::kExecute);
-  ABSL_RETURN_IF_ERROR(impl_->inputs.CheckReady());
-  ABSL_RETURN_IF_ERROR(impl_->slots->StartCall());
-  impl_->FixMovedCalls();
+  ABSL_RETURN_IF_ERROR(impl_->StartCall());
   return impl_->code.RunWithin(budget);
 }
 
+absl::StatusOr<std::optional<size_t>> Method::Step(const ExecuteOptions& options) {
+  if (!impl_->next.has_value()) {
+    ABSL_RETURN_IF_ERROR(impl_->StartCall());
+    impl_->next = 0;
+  }
+  const size_t executed = *impl_->next;
+  if (executed == impl_->code.size()) {
+    impl_->next.reset();
+    return std::nullopt;
+  }
+  size_t next = executed;
+  impl_->next.reset();  // stays so after an error
+  const ThreadPool::Lease lease(impl_->threads);
+  ABSL_RETURN_IF_ERROR(impl_->code.RunOne(options, next));
+  impl_->next = next;
+  return executed;
+}
+
 bool Method::SetOutputMemory(size_t i, const TensorView& memory) {
+  impl_->next.reset();
   if (i >= num_outputs()) return false;
   SlotTable& slots = *impl_->slots;
   const uint32_t value = impl_->plan->outputs[i];

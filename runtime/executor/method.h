@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -98,6 +99,12 @@ class Method {
   // failing one. Execute may be called again.
   absl::Status Execute(const ExecuteOptions& options);
   absl::Status Execute() { return Execute(ExecuteOptions()); }
+  // For debuggers: executes the next instruction of a call and returns its index in instructions().
+  // Returns nullopt once the call is complete: then the outputs are those of Execute(), and the next
+  // Step() begins another call, as it does after an error, SetInput(), SetOutputMemory() or
+  // Execute(). `options` bound each step. Errors of Execute.
+  absl::StatusOr<std::optional<size_t>> Step(const ExecuteOptions& options);
+  absl::StatusOr<std::optional<size_t>> Step() { return Step(ExecuteOptions()); }
   // As Execute, charged to the budget of an enclosing call: for programs inside delegates. The
   // program's own limit of executed instructions also applies.
   absl::Status ExecuteWithin(Budget& budget);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -499,15 +500,22 @@ bool MethodCode::ConditionHolds(const Record& record) const {
 
 class MethodCode::Unlogged {
  public:
+  static constexpr bool kStops = false;
   void Begin(const Record&, size_t) {}
   void End() {}
+  void Finish(const Record&, size_t) {}
 };
 
 // The end of an instruction is the begin of the next one.
 class MethodCode::Logged {
  public:
-  explicit Logged(EventSink events)
-      : log_(events.log), owner_(events.owner), now_(EventLog::Now()) {}
+  static constexpr bool kStops = false;
+  explicit Logged(const MethodCode& code)
+      : code_(code),
+        log_(code.events_.log),
+        values_(log_->value_observer()),
+        owner_(code.events_.owner),
+        now_(EventLog::Now()) {}
   void Begin(const Record& record, size_t instruction) {
     event_ = &log_->Begin(
         record.kind == Record::Kind::kDelegate ? EventKind::kDelegateCall : EventKind::kInstruction,
@@ -517,16 +525,53 @@ class MethodCode::Logged {
     now_ = EventLog::Now();
     log_->End(*event_, now_);
   }
+  // After a successful call of a kernel or delegate.
+  void Finish(const Record& record, size_t instruction) {
+    if (values_ == nullptr) return;
+    values_->OnOutputs(owner_, static_cast<int64_t>(instruction), code_.OutputsOf(record));
+    now_ = EventLog::Now();
+  }
 
  private:
+  const MethodCode& code_;
   EventLog* log_;
+  ValueObserver* values_;
   uint32_t owner_;
   int64_t now_;
   Event* event_ = nullptr;
 };
 
-absl::Status MethodCode::Run(const ExecuteOptions& options) {
-  Budget budget;
+// Stops after one instruction; logs it if there is a log.
+class MethodCode::OneInstruction {
+ public:
+  static constexpr bool kStops = true;
+  explicit OneInstruction(const MethodCode& code) {
+    if (code.events_.log != nullptr) logged_.emplace(code);
+  }
+  void Begin(const Record& record, size_t instruction) {
+    if (logged_.has_value()) logged_->Begin(record, instruction);
+  }
+  void End() {
+    if (logged_.has_value()) logged_->End();
+  }
+  void Finish(const Record& record, size_t instruction) {
+    if (logged_.has_value()) logged_->Finish(record, instruction);
+  }
+
+ private:
+  std::optional<Logged> logged_;
+};
+
+absl::Span<EValue* const> MethodCode::OutputsOf(const Record& record) const {
+  if (record.kind != Record::Kind::kFixedKernel && record.kind != Record::Kind::kKernel &&
+      record.kind != Record::Kind::kDelegate) {
+    return {};
+  }
+  return absl::MakeConstSpan(operands_).subspan(
+      record.first_operand + record.context.num_arguments(), record.context.num_outputs());
+}
+
+void MethodCode::Bound(const ExecuteOptions& options, Budget& budget) const {
   budget.deadline = options.deadline;
   budget.cancel = options.cancel;
   budget.InheritEnd(Budget::Current());
@@ -534,7 +579,19 @@ absl::Status MethodCode::Run(const ExecuteOptions& options) {
     budget.instructions.allowed = options.executed_instructions;
   const uint64_t work = program_->limits().executed_work;
   budget.work.allowed = options.executed_work == 0 ? work : std::min(options.executed_work, work);
+}
+
+absl::Status MethodCode::Run(const ExecuteOptions& options) {
+  Budget budget;
+  Bound(options, budget);
   return RunWithin(budget);
+}
+
+absl::Status MethodCode::RunOne(const ExecuteOptions& options, size_t& next) {
+  Budget budget;
+  Bound(options, budget);
+  const Budget::Scope scope(&budget);
+  return RunRecords(budget, OneInstruction(*this), next);
 }
 
 absl::Status MethodCode::RunWithin(Budget& budget) {
@@ -543,16 +600,23 @@ absl::Status MethodCode::RunWithin(Budget& budget) {
   const uint64_t allowed = instructions.allowed;
   if (limit != 0 && limit < instructions.left()) instructions.allowed = instructions.taken + limit;
   const Budget::Scope scope(&budget);
-  absl::Status status =
-      events_.log == nullptr ? RunRecords(budget, Unlogged()) : RunRecords(budget, Logged(events_));
+  size_t next = 0;
+  absl::Status status = events_.log == nullptr ? RunRecords(budget, Unlogged(), next)
+                                               : RunRecords(budget, Logged(*this), next);
   instructions.allowed = allowed;
   return status;
 }
 
 template <class Observer>
-absl::Status MethodCode::RunRecords(Budget& budget, Observer observer) {
+absl::Status MethodCode::RunRecords(Budget& budget, Observer observer, size_t& next) {
   const size_t count = records_.size();
-  for (size_t i = 0; i < count;) {
+  [[maybe_unused]] bool stops = false;
+  for (size_t i = next; i < count;) {
+    if constexpr (Observer::kStops) {
+      next = i;
+      if (stops) return absl::OkStatus();
+      stops = true;
+    }
     Record& record = records_[i];
     uint64_t work = record.work;
     if (record.is_dynamic) work = WorkOfArguments(record.rule, record.context);
@@ -565,6 +629,7 @@ absl::Status MethodCode::RunRecords(Budget& budget, Observer observer) {
       case Record::Kind::kFixedKernel:
         record.run_fixed(record.fixed_call);
         observer.End();
+        observer.Finish(record, i);
         ++i;
         continue;
       case Record::Kind::kKernel:
@@ -598,8 +663,10 @@ absl::Status MethodCode::RunRecords(Budget& budget, Observer observer) {
     observer.End();
     if (!status.ok()) [[unlikely]]
       return Annotate(status, i);
+    observer.Finish(record, i);
     ++i;
   }
+  next = count;
   return absl::OkStatus();
 }
 

@@ -57,6 +57,10 @@ class MethodCode {
   absl::Status Run(const ExecuteOptions& options);
   // As Run, charged to the budget of an enclosing call.
   absl::Status RunWithin(Budget& budget);
+  // Runs instruction `next` and sets `next` to the instruction that follows it. Precondition: `next`
+  // < size(). After an error, `next` is unchanged.
+  absl::Status RunOne(const ExecuteOptions& options, size_t& next);
+  size_t size() const { return records_.size(); }
 
   // Resets the state of the delegates.
   void ResetState();
@@ -118,6 +122,7 @@ class MethodCode {
   // Observers of the instruction loop.
   class Logged;
   class Unlogged;
+  class OneInstruction;
 
   MethodCode(const Program& program, SlotTable* slots, const KernelRegistry& kernels,
              ThreadPool* threads, EventSink events);
@@ -138,10 +143,14 @@ class MethodCode {
                              Record& record);
   absl::Status MakeDelegate(const DelegateCallPlan& call, const OptionLookup* options,
                             MemoryBudget& memory, Record& record);
-  // A delegate call of the backend, which has the option. kInvalidArgument: Method::GetBackendOption.
-  absl::StatusOr<const Record*> FindOption(std::string_view backend, std::string_view name) const;
+  // Returns a delegate call of the backend. kInvalidArgument: the method has none.
+  absl::StatusOr<const Record*> FindDelegate(std::string_view backend) const;
+  // Sets the bounds of one call.
+  void Bound(const ExecuteOptions& options, Budget& budget) const;
+  absl::Span<EValue* const> OutputsOf(const Record& record) const;
+  // Runs from instruction `next`: one instruction or all, as Observer::kStops says.
   template <class Observer>
-  absl::Status RunRecords(Budget& budget, Observer observer);
+  absl::Status RunRecords(Budget& budget, Observer observer, size_t& next);
   // Called after every kernel and delegate, even if it failed: restores slots whose value has
   // another kind. Returns the error of the first such output.
   absl::Status CheckOutputs(const Record& record);

@@ -11,17 +11,12 @@
 
 namespace belay {
 
-absl::StatusOr<const MethodCode::Record*> MethodCode::FindOption(std::string_view backend,
-                                                                 std::string_view name) const {
+absl::StatusOr<const MethodCode::Record*> MethodCode::FindDelegate(std::string_view backend) const {
   std::set<std::string> used;
   for (const Record& record : records_) {
     if (record.kind != Record::Kind::kDelegate) continue;
-    if (record.backend->id() != backend) {
-      used.emplace(record.backend->id());
-      continue;
-    }
-    ABSL_RETURN_IF_ERROR(belay::FindOption(backend, record.backend->options(), name).status());
-    return &record;
+    if (record.backend->id() == backend) return &record;
+    used.emplace(record.backend->id());
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "method ", Quoted(plan_->name), " has no delegate of the backend ", Quoted(backend),
@@ -30,16 +25,16 @@ absl::StatusOr<const MethodCode::Record*> MethodCode::FindOption(std::string_vie
 
 absl::StatusOr<OptionValue> MethodCode::GetOption(std::string_view backend,
                                                   std::string_view name) const {
-  ABSL_ASSIGN_OR_RETURN(const Record* record, FindOption(backend, name));
+  ABSL_ASSIGN_OR_RETURN(const Record* record, FindDelegate(backend));
+  ABSL_RETURN_IF_ERROR(FindOption(backend, record->backend->options(), name).status());
   return record->handle->GetOption(name);
 }
 
 absl::Status MethodCode::SetOption(std::string_view backend, std::string_view name,
                                    const OptionValue& value) {
-  ABSL_ASSIGN_OR_RETURN(const Record* record, FindOption(backend, name));
-  const BackendOptionTable table = record->backend->options();
-  ABSL_RETURN_IF_ERROR(CheckOption(backend, table, name, value));
-  ABSL_ASSIGN_OR_RETURN(const BackendOption* option, belay::FindOption(backend, table, name));
+  ABSL_ASSIGN_OR_RETURN(const Record* record, FindDelegate(backend));
+  ABSL_ASSIGN_OR_RETURN(const BackendOption* option,
+                        CheckOption(backend, record->backend->options(), name, value));
   if (!option->changeable) {
     return absl::FailedPreconditionError(
         absl::StrCat("option '", option->name, "' of backend '", backend,

@@ -20,6 +20,8 @@
 
 namespace belay {
 
+class EValue;
+
 enum class EventKind : uint8_t {
   kLoad,          // of a method
   kResolve,       // within kLoad: kernels and backends are resolved,
@@ -57,6 +59,17 @@ struct EventOwner {
   std::string name;       // of the method, or the backend's id
 };
 
+// Receives the outputs of the instructions of all methods that write to a log, also of programs
+// inside delegates.
+class ValueObserver {
+ public:
+  virtual ~ValueObserver() = default;
+  // Called after an instruction of method `owner` (index into EventLog::owners()) has called a
+  // kernel or delegate. Later instructions may reuse the memory of the values.
+  virtual void OnOutputs(uint32_t owner, int64_t instruction,
+                         absl::Span<EValue* const> outputs) = 0;
+};
+
 // Used by one thread at a time, that of the methods that write to it. Has a fixed address.
 class EventLog {
  public:
@@ -71,6 +84,10 @@ class EventLog {
   uint64_t dropped() const { return dropped_; }
   absl::Span<const EventOwner> owners() const { return owners_; }
   absl::Span<const std::string> names() const { return names_; }
+
+  // nullptr: none. Must not be changed while a method executes; must outlive its calls.
+  void SetValueObserver(ValueObserver* values) { values_ = values; }
+  ValueObserver* value_observer() const { return values_; }
 
   // Removes the events; keeps owners and names. Must not be called while a method loads or
   // executes.
@@ -114,6 +131,7 @@ class EventLog {
   Event unseen_;
   std::vector<EventOwner> owners_;
   std::vector<std::string> names_;
+  ValueObserver* values_ = nullptr;
 };
 
 // Identifier of a delegate's step: an integer or a name, as in its debug handle map

@@ -68,6 +68,7 @@ int Quantize(const QuantizeOptions& options);
 
 struct RunOptions {
   std::string program, method = "forward", output_dir, engine = "highway";
+  std::string dump;               // a directory; "" for none
   std::vector<std::string> data;  // files
   std::string payloads = "cpu";   // OpenOptionsFor
   std::vector<std::string> inputs;

@@ -15,12 +15,14 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/shared_state.h"
 #include "runtime/io/npy_values.h"
+#include "runtime/trace/event_log.h"
 #include "tools/belay/backend_options.h"
 #include "tools/belay/call_inputs.h"
 #include "tools/belay/command.h"
 #include "tools/belay/method_folder.h"
 #include "tools/belay/printing.h"
 #include "tools/belay/program_file.h"
+#include "tools/belay/recorded_values.h"
 #include "tools/belay/session.h"
 #include "tools/belay/value_files.h"
 
@@ -61,13 +63,13 @@ struct Methods {
 
 absl::StatusOr<Methods> LoadMethods(const RunOptions& options,
                                     const BackendSettings& backend_options,
-                                    const std::vector<MethodFolder>& calls) {
+                                    const std::vector<MethodFolder>& calls, EventSink events) {
   std::set<std::string> names;
   for (const MethodFolder& call : calls) names.insert(call.method);
   Methods methods;
   ABSL_ASSIGN_OR_RETURN(
       methods.session,
-      OpenSession(options.program, calls[0].method, options.engine, options.threads, {},
+      OpenSession(options.program, calls[0].method, options.engine, options.threads, events,
                   OpenOptionsFor(options.limits.ForPrograms(options.copy ? FileAccess::kCopy
                                                                          : FileAccess::kMap),
                                  options.data, options.payloads),
@@ -100,7 +102,15 @@ absl::StatusOr<int> RunAll(const RunOptions& options) {
   const absl::StatusOr<BackendSettings> backend_options =
       ParseBackendOptions(options.backend_options);
   if (!backend_options.ok()) return ReportBadUsage(backend_options.status());
-  ABSL_ASSIGN_OR_RETURN(Methods methods, LoadMethods(options, *backend_options, calls));
+  std::unique_ptr<EventLog> log;
+  RecordedValues values(options.dump);
+  if (!options.dump.empty()) {
+    ABSL_RETURN_IF_ERROR(MakeDirectory(options.dump));
+    ABSL_ASSIGN_OR_RETURN(log, EventLog::Create(1));  // for its observer
+    log->SetValueObserver(&values);
+  }
+  ABSL_ASSIGN_OR_RETURN(Methods methods,
+                        LoadMethods(options, *backend_options, calls, {.log = log.get()}));
   const auto& session = methods.session;
   const absl::Status used = CheckBackendsAreUsed(*backend_options, *session->program);
   if (!used.ok()) return ReportBadUsage(used);
@@ -120,6 +130,11 @@ absl::StatusOr<int> RunAll(const RunOptions& options) {
       const absl::Time start = absl::Now();
       ABSL_RETURN_IF_ERROR(method.Execute());
       ms.push_back(absl::ToDoubleMilliseconds(absl::Now() - start));
+    }
+    if (log != nullptr) {
+      ABSL_ASSIGN_OR_RETURN(const size_t count, values.Finish(method));
+      report["dumped"] = count;
+      std::cerr << "belay: wrote " << count << " values to " << OneLine(options.dump) << "\n";
     }
     nlohmann::json call{{"latency_ms", ms}, {"outputs", nlohmann::json::array()}};
     for (size_t i = 0; i < method.num_outputs(); ++i) {
@@ -184,6 +199,11 @@ Command RunCommand() {
             &run->output_dir,
             "writes the outputs to this folder as 0.npy, 1.npy, …; strings as .txt",
             {.not_empty = true}},
+           {"--dump",
+            &run->dump,
+            "writes the results of all instructions, also inside delegates, to this folder, by "
+            "name, and their description to values.json",
+            {.not_empty = true, .excludes = {"--sequence"}}},
            {"--repeat", &run->repeat, "number of executions", {.least = 1}},
            DataOption(&run->data),
            PayloadsOption(&run->payloads),
@@ -198,6 +218,10 @@ Command RunCommand() {
       .footer = "Example: belay run model.belay --input x.npy --output-dir results",
       .owned = run,
       .run = [run] { return Run(*run); },
+      .problem = [run]() -> std::string {
+        if (run->dump.empty() || run->repeat == 1) return "";
+        return "--dump takes one execution, without --repeat";
+      },
   };
 }
 
