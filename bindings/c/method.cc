@@ -130,10 +130,9 @@ std::chrono::steady_clock::time_point DeadlineAfter(uint64_t timeout_ns) {
 }
 
 absl::StatusOr<std::unique_ptr<ThreadPool>> CreateThreads(int32_t num_threads) {
-  constexpr int32_t kMostThreads = 256;
-  if (num_threads < 0 || num_threads > kMostThreads) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("num_threads: expected 0 to ", kMostThreads, ", got ", num_threads));
+  if (num_threads < 0 || num_threads > ThreadPool::kMaxThreads) {
+    return absl::InvalidArgumentError(absl::StrCat("num_threads: expected 0 to ",
+                                                   ThreadPool::kMaxThreads, ", got ", num_threads));
   }
   if (num_threads <= 1) return nullptr;
   return std::make_unique<ThreadPool>(num_threads);

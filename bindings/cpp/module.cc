@@ -16,11 +16,6 @@
 #include "runtime/kernel_interface/kernel_registry.h"
 
 namespace belay {
-namespace {
-
-constexpr int kMaxThreads = 256;
-
-}  // namespace
 
 // Methods refer to the other members, so they are declared last.
 struct Module::Loaded {
@@ -41,9 +36,9 @@ Module::~Module() = default;
 
 absl::Status Module::load() {
   if (loaded_ != nullptr) return absl::OkStatus();
-  if (options_.threads < 1 || options_.threads > kMaxThreads) {
+  if (options_.threads < 1 || options_.threads > ThreadPool::kMaxThreads) {
     return absl::InvalidArgumentError(
-        absl::StrCat("threads: expected 1 to ", kMaxThreads, ", got ", options_.threads));
+        absl::StrCat("threads: expected 1 to ", ThreadPool::kMaxThreads, ", got ", options_.threads));
   }
   ABSL_ASSIGN_OR_RETURN(Program program,
                         pte::OpenAnyProgram(path_, {options_.program, options_.data_files}));

@@ -42,5 +42,5 @@ if cmake -S "$TEST_TMPDIR/unknown" -B "$TEST_TMPDIR/unknown/build" -DCMAKE_PREFI
   echo "expected an error for an unknown component" >&2
   exit 1
 fi
-tr -s ' \n' ' ' <"$TEST_TMPDIR/cmake.log" | grep -q "unknown component 'gpu'; the package has: runtime, llm, compiler" ||
+tr -s ' \n' ' ' <"$TEST_TMPDIR/cmake.log" | grep -q "unknown components gpu; the package has: runtime, llm, compiler" ||
   { cat "$TEST_TMPDIR/cmake.log" >&2; exit 1; }

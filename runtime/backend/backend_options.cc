@@ -76,10 +76,11 @@ absl::StatusOr<const BackendOption*> FindOption(std::string_view backend, Backen
                    known.empty() ? "none" : absl::StrJoin(known, "; ")));
 }
 
-absl::Status CheckOption(std::string_view backend, BackendOptionTable table, std::string_view name,
-                         const OptionValue& value) {
+absl::StatusOr<const BackendOption*> CheckOption(std::string_view backend, BackendOptionTable table,
+                                                 std::string_view name, const OptionValue& value) {
   ABSL_ASSIGN_OR_RETURN(const BackendOption* option, FindOption(backend, table, name));
-  return CheckValue(backend, *option, value);
+  ABSL_RETURN_IF_ERROR(CheckValue(backend, *option, value));
+  return option;
 }
 
 absl::StatusOr<OptionValue> ParseOption(std::string_view backend, BackendOptionTable table,
@@ -103,7 +104,7 @@ absl::StatusOr<OptionValues> ResolveOptions(std::string_view backend, BackendOpt
     values.emplace(option.name, option.default_value);
   }
   for (const auto& [name, value] : given) {
-    ABSL_RETURN_IF_ERROR(CheckOption(backend, table, name, value));
+    ABSL_RETURN_IF_ERROR(CheckOption(backend, table, name, value).status());
     values.insert_or_assign(name, value);
   }
   return values;

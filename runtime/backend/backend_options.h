@@ -47,9 +47,10 @@ std::string DescribeOption(const BackendOption& option);
 // Returns the row of an option. kInvalidArgument: no such option; lists the backend's options.
 absl::StatusOr<const BackendOption*> FindOption(std::string_view backend, BackendOptionTable table,
                                                 std::string_view name);
-// kInvalidArgument: no such option, the type differs, or the value is out of range.
-absl::Status CheckOption(std::string_view backend, BackendOptionTable table, std::string_view name,
-                         const OptionValue& value);
+// Returns the row if the value is valid. kInvalidArgument: no such option, the type differs, or the
+// value is out of range.
+absl::StatusOr<const BackendOption*> CheckOption(std::string_view backend, BackendOptionTable table,
+                                                 std::string_view name, const OptionValue& value);
 // Returns the value of a string: "true" and "false", decimal digits, or the string itself,
 // depending on the option's type. Errors of CheckOption.
 absl::StatusOr<OptionValue> ParseOption(std::string_view backend, BackendOptionTable table,

@@ -27,7 +27,7 @@ const std::vector<BackendOption>& Table() {
 }
 
 absl::Status Check(std::string_view name, const OptionValue& value) {
-  return CheckOption("npu", Table(), name, value);
+  return CheckOption("npu", Table(), name, value).status();
 }
 absl::StatusOr<OptionValue> Parse(std::string_view name, std::string_view text) {
   return ParseOption("npu", Table(), name, text);
@@ -47,7 +47,7 @@ TEST(BackendOptionsTest, ListsOptionsIfTheNameIsUnknown) {
                        "backend 'npu' has no option 'thread\n\\x1b'; it has threads: int, 1 to 8, "
                        "default 4; seed: int, default -1; fast: bool, default false; "
                        "device: string, default 'any'"));
-  EXPECT_THAT(CheckOption("null", {}, "x", true),
+  EXPECT_THAT(CheckOption("null", {}, "x", true).status(),
               StatusIs(kInvalid, "backend 'null' has no option 'x'; it has none"));
 }
 

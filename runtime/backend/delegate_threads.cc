@@ -7,7 +7,6 @@ namespace belay {
 namespace {
 
 constexpr std::string_view kThreads = "threads";
-constexpr int64_t kMostThreads = 256;  // of a ThreadPool
 
 }  // namespace
 
@@ -15,14 +14,15 @@ BackendOptionTable ThreadsOptionTable() {
   static const BackendOption table[] = {
       {.name = kThreads,
        .about = "maximum number of the method's threads that work on a delegate",
-       .default_value = kMostThreads,
+       .default_value = int64_t{ThreadPool::kMaxThreads},
        .min = 1,
-       .max = kMostThreads,
+       .max = int64_t{ThreadPool::kMaxThreads},
        .changeable = true}};
   return table;
 }
 
-DelegateThreads::DelegateThreads(const DelegateInitContext& context) : limit_(kMostThreads) {
+DelegateThreads::DelegateThreads(const DelegateInitContext& context)
+    : limit_(ThreadPool::kMaxThreads) {
   if (context.options != nullptr) {
     const auto set = context.options->find(kThreads);
     if (set != context.options->end()) limit_ = std::get<int64_t>(set->second);

@@ -131,7 +131,7 @@ struct ThreadPool::Impl {
 };
 
 ThreadPool::ThreadPool(int threads) : size_(threads), limit_(threads) {
-  ABSL_CHECK(threads >= 1 && threads <= 256);
+  ABSL_CHECK(threads >= 1 && threads <= kMaxThreads);
   if (threads > 1) owned_ = std::make_unique<Impl>(static_cast<size_t>(threads));
   impl_ = owned_.get();
 }

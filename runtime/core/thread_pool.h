@@ -13,7 +13,10 @@ namespace belay {
 // must not depend on how work is divided.
 class ThreadPool {
  public:
-  // `threads` includes the calling thread: 1 creates none. Precondition: 1 <= threads <= 256.
+  static constexpr int kMaxThreads = 256;
+
+  // `threads` includes the calling thread: 1 creates none. Precondition: 1 <= threads <=
+  // kMaxThreads.
   explicit ThreadPool(int threads);
   // A view whose calls use at most `threads` threads of `pool` at a time. Creates no threads.
   // size() is the smaller of both. `pool` must outlive it. Precondition: threads >= 1.

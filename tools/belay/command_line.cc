@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "runtime/core/thread_pool.h"
 #include "runtime/schema/release.h"
 #include "tools/belay/nearest_name.h"
 #include "tools/belay/printing.h"
@@ -127,7 +128,7 @@ Option EngineOption(std::string* engine) {
 }
 
 Option ThreadsOption(int* threads) {
-  return {"--threads", threads, "number of threads", {.least = 1, .most = 256}};
+  return {"--threads", threads, "number of threads", {.least = 1, .most = ThreadPool::kMaxThreads}};
 }
 
 int RunCommandLine(std::vector<std::string> arguments, const std::vector<Command>& commands,

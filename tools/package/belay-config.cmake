@@ -6,13 +6,14 @@
 get_filename_component(_belay_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 
 set(belay_FOUND TRUE)
-foreach(_belay_component IN LISTS belay_FIND_COMPONENTS)
-  if(NOT _belay_component MATCHES "^(runtime|llm|compiler)$")
-    set(belay_FOUND FALSE)
-    set(belay_NOT_FOUND_MESSAGE
-      "unknown component '${_belay_component}'; the package has: runtime, llm, compiler")
-  endif()
-endforeach()
+set(_belay_unknown ${belay_FIND_COMPONENTS})
+list(REMOVE_ITEM _belay_unknown runtime llm compiler)
+if(_belay_unknown)
+  set(belay_FOUND FALSE)
+  list(JOIN _belay_unknown ", " _belay_unknown)
+  set(belay_NOT_FOUND_MESSAGE
+    "unknown components ${_belay_unknown}; the package has: runtime, llm, compiler")
+endif()
 
 function(_belay_library component archive)
   add_library(belay::${component} STATIC IMPORTED)
@@ -29,4 +30,4 @@ if(belay_FOUND AND NOT TARGET belay::runtime)
 endif()
 
 unset(_belay_prefix)
-unset(_belay_component)
+unset(_belay_unknown)
