@@ -37,8 +37,8 @@ Module::~Module() = default;
 absl::Status Module::load() {
   if (loaded_ != nullptr) return absl::OkStatus();
   if (options_.threads < 1 || options_.threads > ThreadPool::kMaxThreads) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("threads: expected 1 to ", ThreadPool::kMaxThreads, ", got ", options_.threads));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "threads: expected 1 to ", ThreadPool::kMaxThreads, ", got ", options_.threads));
   }
   ABSL_ASSIGN_OR_RETURN(Program program,
                         pte::OpenAnyProgram(path_, {options_.program, options_.data_files}));

@@ -66,6 +66,8 @@ absl::StatusOr<EValue> ReadTensor(const bpte::Tensor& tensor) {
 }
 
 absl::StatusOr<EValue> ReadValue(const bpte::Value& value) {
+  // The verifier accepts a type without a table, and unknown types.
+  if (value.val() == nullptr) return absl::InvalidArgumentError("a value without content");
   switch (value.val_type()) {
     case bpte::AnyValue::Tensor:
       return ReadTensor(*value.val_as_Tensor());
@@ -78,7 +80,8 @@ absl::StatusOr<EValue> ReadValue(const bpte::Value& value) {
     case bpte::AnyValue::NONE:
       break;
   }
-  return absl::InvalidArgumentError("a value without content");
+  return absl::InvalidArgumentError(
+      absl::StrCat("a value of the unknown kind ", static_cast<int>(value.val_type())));
 }
 
 using Values = flatbuffers::Vector<flatbuffers::Offset<bpte::Value>>;

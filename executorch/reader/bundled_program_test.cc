@@ -134,6 +134,28 @@ TEST(BundledProgramTest, ReportsAllBrokenRules) {
                      HasSubstr("method '': the name is missing or not UTF-8"))));
 }
 
+TEST(BundledProgramTest, RejectsTypesWithoutContent) {
+  std::string file = Bundle().Serialize();
+  const bpte::Value* value = bpte::GetBundledProgram(file.data())
+                                 ->method_test_suites()
+                                 ->Get(0)
+                                 ->test_cases()
+                                 ->Get(0)
+                                 ->inputs()
+                                 ->Get(0);
+  std::string unknown = file;
+  Put<uint8_t>(unknown, FieldIn(file, value, bpte::Value::VT_VAL_TYPE), 77);
+  EXPECT_THAT(ReadError(unknown), StatusIs(absl::StatusCode::kInvalidArgument,
+                                           HasSubstr("inputs[0]: a value of the unknown kind 77")));
+  // Removes the content from the table's description.
+  const size_t table = OffsetIn(file, value);
+  const size_t description =
+      table - static_cast<size_t>(flatbuffers::ReadScalar<int32_t>(&file[table]));
+  Put<uint16_t>(file, description + bpte::Value::VT_VAL, 0);
+  EXPECT_THAT(ReadError(file), StatusIs(absl::StatusCode::kInvalidArgument,
+                                        HasSubstr("inputs[0]: a value without content")));
+}
+
 TEST(BundledProgramTest, RejectsMisalignedData) {
   Bundle bundle;
   bundle.input().sizes = {0};
