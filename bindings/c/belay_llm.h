@@ -103,7 +103,8 @@ typedef struct belay_session belay_session;
 typedef struct belay_session_options {
   size_t struct_size; /* sizeof(belay_session_options) */
   /* 1: cutting only moves the position, in constant time. Correct if the cache is written by
-   * position. 0: the next call evaluates the remaining tokens again. */
+   * position. 0: the same if the program states that by its constant method use_positional_cache;
+   * otherwise the next call evaluates the remaining tokens again. */
   int32_t move_position;
 } belay_session_options;
 
@@ -175,13 +176,18 @@ typedef struct belay_generation_options {
   double top_p, min_p;
   double repetition_penalty, frequency_penalty, presence_penalty;
   uint64_t seed;
+  /* Speculative decoding: evaluates up to this many tokens, drafted from earlier occurrences of the last
+   * ones, in one call. 0: none. The tokens stay the same. */
+  int64_t speculate;
 } belay_generation_options;
 
 typedef struct belay_generation belay_generation;
 
 /* The session must outlive the generation. NULL options: the defaults.
  *   FAILED_PRECONDITION  the session has no tokens
- *   INVALID_ARGUMENT     invalid options; stop strings without a tokenizer */
+ *   INVALID_ARGUMENT     invalid options; stop strings without a tokenizer
+ *   UNIMPLEMENTED        `speculate`, and the model returns only the logits of the last token of a call,
+ *                        or its cache is not written by position */
 BELAY_API belay_status belay_generation_create(belay_session* session,
                                                const belay_generation_options* options,
                                                belay_generation** generation, belay_error** error);

@@ -35,11 +35,16 @@ struct Weight {
   int64_t group = 0;
 };
 
+// Constants of the file, which the methods share. Read once: float and integer elements of a model
+// are most of the memory of an import.
+using ConstantCache = absl::flat_hash_map<std::string, TensorConstants>;
+
 // Adds the constants of tensors as inputs of the program.
 class Weights {
  public:
-  Weights(const GgufFile& file, ExportedProgram& program, GraphEditor& editor)
-      : file_(file), program_(program), editor_(editor) {}
+  Weights(const GgufFile& file, ConstantCache& constants, ExportedProgram& program,
+          GraphEditor& editor)
+      : file_(file), constants_(constants), program_(program), editor_(editor) {}
 
   // Adds a tensor of these sizes, or returns the weight of an earlier call.
   absl::StatusOr<Weight> Add(const std::string& name, const std::vector<int64_t>& sizes,
@@ -51,13 +56,18 @@ class Weights {
           absl::StrCat("tensor '", name, "': expected [", absl::StrJoin(sizes, ", "), "], got ",
                        tensor == nullptr ? "none" : tensor->SizesText()));
     }
-    ABSL_ASSIGN_OR_RETURN(TensorConstants constants, ReadTensorConstants(file_, *tensor, order));
+    auto read = constants_.find(name);
+    if (read == constants_.end()) {
+      ABSL_ASSIGN_OR_RETURN(TensorConstants constants, ReadTensorConstants(file_, *tensor, order));
+      read = constants_.emplace(name, std::move(constants)).first;
+    }
+    const TensorConstants& constants = read->second;
     Weight weight;
     weight.group = constants.group;
-    weight.elements = AddInput(name, InputKind::kParameter, std::move(constants.elements));
-    const auto add = [&](std::string_view suffix, std::optional<ConstantTensor>& of) {
+    weight.elements = AddInput(name, InputKind::kParameter, constants.elements);
+    const auto add = [&](std::string_view suffix, const std::optional<ConstantTensor>& of) {
       if (!of.has_value()) return Argument();
-      return AddInput(absl::StrCat(name, suffix), InputKind::kParameter, *std::move(of));
+      return AddInput(absl::StrCat(name, suffix), InputKind::kParameter, *of);
     };
     weight.scales = add("_scales", constants.scales);
     weight.zeros = add("_zeros", constants.zeros);
@@ -121,6 +131,7 @@ class Weights {
   }
 
   const GgufFile& file_;
+  ConstantCache& constants_;
   ExportedProgram& program_;
   GraphEditor& editor_;
   absl::flat_hash_map<std::string, Weight> weights_;
@@ -132,7 +143,14 @@ struct Layer {
   Argument keys, values;                                      // buffers
 };
 
-// cosines and sines [n, head_size / 2] of the positions.
+struct MethodShape {
+  int64_t tokens = 1;    // at most, of one sequence
+  int64_t sessions = 0;  // above 0: one token of each of this many sequences
+  bool has_all_logits = false;
+};
+
+// cosines and sines of the positions: [n, head_size / 2]; of sessions, [sessions, 1, 1, head_size /
+// 2].
 struct Angles {
   Argument cosines, sines;
 };
@@ -140,15 +158,20 @@ struct Angles {
 class DecoderBuilder {
  public:
   DecoderBuilder(const GgufFile& file, const DecoderParameters& p, int64_t context_length,
-                 const OpRegistry& ops)
-      : file_(file), p_(p), context_length_(context_length), program_(&ops) {
+                 const MethodShape& shape, ConstantCache& constants, const OpRegistry& ops)
+      : file_(file),
+        p_(p),
+        context_length_(context_length),
+        shape_(shape),
+        constants_(constants),
+        program_(&ops) {
     program_.graphs.push_back(Graph());
-    program_.ranges[kTokens] = {1, context_length};
+    if (!batched()) program_.ranges[kTokens] = {1, shape.tokens};
   }
 
-  absl::StatusOr<ExportedProgram> Build() {
+  absl::StatusOr<ExportedProgram> Build(std::string_view name) {
     GraphEditor editor(program_.top());
-    editor.SetName("forward");
+    editor.SetName(std::string(name));
     ABSL_RETURN_IF_ERROR(AddInputs(editor));
     {
       OpBuilder builder(program_, editor, &StandardDecompositions());
@@ -165,8 +188,14 @@ class DecoderBuilder {
  private:
   static constexpr char kTokens[] = "s0";  // the number of tokens of a call
 
+  bool batched() const { return shape_.sessions > 0; }
+  int64_t sequences() const { return batched() ? shape_.sessions : 1; }
+  std::string BufferName(int64_t layer, std::string_view part) const {
+    return absl::StrCat(batched() ? "batch.cache." : "cache.", layer, ".", part);
+  }
+
   absl::Status AddInputs(GraphEditor& editor) {
-    Weights weights(file_, program_, editor);
+    Weights weights(file_, constants_, program_, editor);
     const GgufTensor* table = file_.FindTensor(kTokenTable);
     if (table == nullptr) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -189,9 +218,11 @@ class DecoderBuilder {
     for (int64_t i = 0; i < p_.layers; ++i) ABSL_RETURN_IF_ERROR(AddLayer(i, weights));
     ABSL_RETURN_IF_ERROR(AddFrequencies(weights));
     ABSL_RETURN_IF_ERROR(weights.CheckAllUsed(p_.architecture));
-    const SymExpr n = SymExpr::Symbol(kTokens);
-    tokens_ = editor.AddInput("tokens", TensorMeta::Contiguous(DType::kInt64, {1, n}));
-    positions_ = editor.AddInput("cache_position", TensorMeta::Contiguous(DType::kInt64, {n}));
+    const SymExpr n = batched() ? SymExpr(1) : SymExpr::Symbol(kTokens);
+    tokens_ = editor.AddInput("tokens", TensorMeta::Contiguous(DType::kInt64, {sequences(), n}));
+    positions_ = editor.AddInput(
+        "cache_position",
+        TensorMeta::Contiguous(DType::kInt64, {batched() ? SymExpr(sequences()) : n}));
     program_.signature.inputs.resize(program_.signature.inputs.size() + 2);
     return absl::OkStatus();
   }
@@ -231,11 +262,9 @@ class DecoderBuilder {
       ABSL_RETURN_IF_ERROR(add(layer.post_attention_norm, "post_attention_norm", {p_.width}));
       ABSL_RETURN_IF_ERROR(add(layer.post_mlp_norm, "post_ffw_norm", {p_.width}));
     }
-    const Sizes cache = {1, p_.kv_heads, context_length_, p_.head_size};
-    ABSL_ASSIGN_OR_RETURN(layer.keys,
-                          weights.AddBuffer(absl::StrCat("cache.", index, ".keys"), cache));
-    ABSL_ASSIGN_OR_RETURN(layer.values,
-                          weights.AddBuffer(absl::StrCat("cache.", index, ".values"), cache));
+    const Sizes cache = {sequences(), p_.kv_heads, context_length_, p_.head_size};
+    ABSL_ASSIGN_OR_RETURN(layer.keys, weights.AddBuffer(BufferName(index, "keys"), cache));
+    ABSL_ASSIGN_OR_RETURN(layer.values, weights.AddBuffer(BufferName(index, "values"), cache));
     layers_.push_back(std::move(layer));
     return absl::OkStatus();
   }
@@ -293,8 +322,14 @@ class DecoderBuilder {
     return p_.embedding_scale == 1 ? x : Mul(b, x, p_.embedding_scale);
   }
 
+  // The positions as [n, 1]; of sessions, [sessions, 1, 1, 1].
+  Argument PositionColumn(OpBuilder& b) const {
+    if (!batched()) return Unsqueeze(b, positions_, 1);
+    return b.Call("aten.view.default", {positions_, {sequences(), 1, 1, 1}});
+  }
+
   Angles AnglesOf(OpBuilder& b, const Argument& frequencies) const {
-    const Argument positions = Cast(b, Unsqueeze(b, positions_, 1), DType::kFloat32);
+    const Argument positions = Cast(b, PositionColumn(b), DType::kFloat32);
     const Argument angles = Mul(b, positions, Unsqueeze(b, frequencies, 0));
     return {Unary(b, "cos", angles), Unary(b, "sin", angles)};
   }
@@ -308,36 +343,45 @@ class DecoderBuilder {
                -1);
   }
 
-  // Whether token i attends to position j, [1, 1, n, context_length]. window 0: all positions up to
-  // its own.
+  // Whether token i attends to position j, [1, 1, n, context_length]; of sessions, [sessions, 1, 1,
+  // context_length]. window 0: all positions up to its own.
   Argument Visible(OpBuilder& b, int64_t window) const {
-    const Argument rows = Unsqueeze(b, positions_, 1);
+    const Argument rows = PositionColumn(b);
     const Argument columns = Unsqueeze(b, Arange(b, context_length_), 0);
     Argument visible = Binary(b, "le", columns, rows);
     if (window != 0) {
       visible = b.Call("aten.logical_and.default",
                        {visible, Binary(b, "gt", columns, Sub(b, rows, window))});
     }
-    return Unsqueeze(b, Unsqueeze(b, visible, 0), 0);
+    return batched() ? visible : Unsqueeze(b, Unsqueeze(b, visible, 0), 0);
   }
 
-  // [1, n, heads * head_size]  ->  [1, heads, n, head_size]
+  // [sequences, n, heads * head_size]  ->  [sequences, heads, n, head_size]
   Argument SplitHeads(OpBuilder& b, const Argument& x, int64_t heads) const {
-    return Transpose(b, b.Call("aten.view.default", {x, {1, b.size(x, 1), heads, p_.head_size}}), 1,
-                     2);
+    return Transpose(
+        b, b.Call("aten.view.default", {x, {sequences(), b.size(x, 1), heads, p_.head_size}}), 1,
+        2);
   }
   // Writes the new rows of a buffer, and repeats its heads.
   Argument UpdateCache(OpBuilder& b, const Argument& buffer, std::string_view name,
                        const Argument& rows) {
-    const Argument updated = b.Call("aten.index_copy.default", {buffer, 2, positions_, rows});
+    // Of sessions, buffer[i, :, positions[i]] = rows[i, :, 0].
+    const Argument updated =
+        batched()
+            ? b.Call(
+                  "aten.index_put.default",
+                  {buffer, {Arange(b, sequences()), Argument(), positions_}, Squeeze(b, rows, 2)})
+            : b.Call("aten.index_copy.default", {buffer, 2, positions_, rows});
     program_.signature.outputs.push_back(
         {.kind = OutputKind::kBufferMutation, .target = std::string(name)});
     outputs_.push_back(updated);
     const int64_t repeats = p_.heads / p_.kv_heads;
     if (repeats == 1) return updated;
-    const Argument repeated = Expand(b, Unsqueeze(b, updated, 2),
-                                     {1, p_.kv_heads, repeats, context_length_, p_.head_size});
-    return b.Call("aten.reshape.default", {repeated, {1, p_.heads, context_length_, p_.head_size}});
+    const Argument repeated =
+        Expand(b, Unsqueeze(b, updated, 2),
+               {sequences(), p_.kv_heads, repeats, context_length_, p_.head_size});
+    return b.Call("aten.reshape.default",
+                  {repeated, {sequences(), p_.heads, context_length_, p_.head_size}});
   }
 
   Argument Attend(OpBuilder& b, const Argument& x, int64_t index) {
@@ -353,15 +397,14 @@ class DecoderBuilder {
     }
     q = Rotate(b, q, angles);
     k = Rotate(b, k, angles);
-    const Argument keys = UpdateCache(b, layer.keys, absl::StrCat("cache.", index, ".keys"), k);
-    const Argument values =
-        UpdateCache(b, layer.values, absl::StrCat("cache.", index, ".values"), v);
+    const Argument keys = UpdateCache(b, layer.keys, BufferName(index, "keys"), k);
+    const Argument values = UpdateCache(b, layer.values, BufferName(index, "values"), v);
     const Argument attended = b.Call("aten.scaled_dot_product_attention.default",
                                      {q, keys, values, windowed ? window_visible_ : visible_},
                                      {{"scale", p_.attention_scale}});
-    const Argument joined =
-        b.Call("aten.reshape.default",
-               {Transpose(b, attended, 1, 2), {1, b.size(attended, 2), p_.heads * p_.head_size}});
+    const Argument joined = b.Call("aten.reshape.default",
+                                   {Transpose(b, attended, 1, 2),
+                                    {sequences(), b.size(attended, 2), p_.heads * p_.head_size}});
     return Linear(b, joined, layer.out);
   }
 
@@ -389,12 +432,15 @@ class DecoderBuilder {
       if (p_.has_post_norms) mixed = Norm(b, mixed, layer.post_mlp_norm);
       x = Add(b, x, mixed);
     }
-    return Linear(b, Norm(b, Slice(b, x, 1, -1, kEnd), norm_), head_);
+    if (!shape_.has_all_logits) x = Slice(b, x, 1, -1, kEnd);
+    return Linear(b, Norm(b, x, norm_), head_);
   }
 
   const GgufFile& file_;
   const DecoderParameters& p_;
   const int64_t context_length_;
+  const MethodShape shape_;
+  ConstantCache& constants_;
   ExportedProgram program_;
   Weight table_, head_, norm_;
   std::vector<Layer> layers_;
@@ -406,17 +452,34 @@ class DecoderBuilder {
 
 }  // namespace
 
-absl::StatusOr<ExportedProgram> BuildDecoder(const GgufFile& file,
-                                             const DecoderParameters& parameters,
-                                             int64_t context_length, const OpRegistry& ops) {
-  if (context_length < 1) {
+absl::StatusOr<DecoderMethods> BuildDecoder(const GgufFile& file,
+                                            const DecoderParameters& parameters,
+                                            const DecoderOptions& options, const OpRegistry& ops) {
+  if (options.context_length < 1 || options.sessions < 0 || options.speculate < 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("context_length: expected at least 1, got ", context_length));
+        absl::StrCat("expected context_length >= 1, sessions >= 0 and speculate >= 0, got ",
+                     options.context_length, ", ", options.sessions, " and ", options.speculate));
   }
-  absl::StatusOr<ExportedProgram> program =
-      DecoderBuilder(file, parameters, context_length, ops).Build();
-  if (!program.ok()) return Printable(program.status());
-  return program;
+  const int64_t context = options.context_length;
+  std::vector<std::pair<std::string_view, MethodShape>> shapes = {{"forward", {.tokens = context}}};
+  if (options.speculate > 0) {
+    // Not speculate + 1, which may overflow.
+    const int64_t tokens = options.speculate < context ? options.speculate + 1 : context;
+    shapes.emplace_back("verify", MethodShape{.tokens = tokens, .has_all_logits = true});
+  }
+  if (options.sessions > 0) {
+    shapes.emplace_back("decode_batch",
+                        MethodShape{.sessions = options.sessions, .has_all_logits = true});
+  }
+  DecoderMethods methods;
+  ConstantCache constants;
+  for (const auto& [name, shape] : shapes) {
+    absl::StatusOr<ExportedProgram> program =
+        DecoderBuilder(file, parameters, context, shape, constants, ops).Build(name);
+    if (!program.ok()) return Printable(program.status());
+    methods.emplace_back(std::string(name), *std::move(program));
+  }
+  return methods;
 }
 
 }  // namespace belay::exir

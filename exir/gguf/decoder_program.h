@@ -3,6 +3,9 @@
 #define BELAY_EXIR_GGUF_DECODER_PROGRAM_H_
 
 #include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "exir/gguf/decoder_parameters.h"
@@ -12,27 +15,42 @@
 
 namespace belay::exir {
 
-// Builds the ATen program of a decoder-only model. Inputs and outputs, for n tokens, 1 <= n <=
-// context_length:
+struct DecoderOptions {
+  int64_t context_length = 1;  // positions of a cache
+  // Above 0: also builds `decode_batch`, for this many sequences.
+  int64_t sessions = 0;
+  // Above 0: also builds `verify`, for up to this many drafted tokens.
+  int64_t speculate = 0;
+};
+
+// ATen programs by method name.
+using DecoderMethods = std::vector<std::pair<std::string, ExportedProgram>>;
+
+// Builds the methods of a decoder-only model. Inputs and outputs, for n tokens:
 //
-//   tokens          int64 [1, n]
-//   cache_position  int64 [n]: their positions, less than context_length
-//   logits          float32 [1, 1, vocabulary], of the last token
+//   forward       tokens          int64 [1, n], 1 <= n <= context_length
+//                 cache_position  int64 [n]: their positions, less than context_length
+//                 logits          float32 [1, 1, vocabulary], of the last token
+//   verify        the same with n <= speculate + 1, and logits [1, n, vocabulary]
+//   decode_batch  tokens int64 [sessions, 1], cache_position int64 [sessions]: a token of each
+//                 sequence and its position; logits [sessions, 1, vocabulary]
 //
-// Keys and values are buffers [1, kv_heads, context_length, head_size] of float32, initially zeros,
-// which each call mutates. A token attends to the positions up to its own.
+// Keys and values are buffers cache.I.keys and cache.I.values [1, kv_heads, context_length,
+// head_size] of float32, initially zeros, which each call mutates; in decode_batch,
+// batch.cache.I.keys and batch.cache.I.values [sessions, ...]. A token attends to the positions up
+// to its own. The methods share all constants.
 //
 // Quantized matrices are int8 constants with scales; linear layers use
 // dequantize_per_channel_group, the embedding embedding_byte. Without output.weight, the head uses
 // the constants of the embedding.
 //   kInvalidArgument    a tensor is missing or has other sizes, with the expected ones; or
-//                       context_length < 1
+//                       context_length < 1, sessions < 0, speculate < 0
 //   kUnimplemented      a tensor that the architecture does not use
 //   kResourceExhausted  no memory for the buffers
 // Errors name the tensor. O(elements).
-absl::StatusOr<ExportedProgram> BuildDecoder(const GgufFile& file,
-                                             const DecoderParameters& parameters,
-                                             int64_t context_length, const OpRegistry& ops);
+absl::StatusOr<DecoderMethods> BuildDecoder(const GgufFile& file,
+                                            const DecoderParameters& parameters,
+                                            const DecoderOptions& options, const OpRegistry& ops);
 
 }  // namespace belay::exir
 

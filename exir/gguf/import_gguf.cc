@@ -1,10 +1,10 @@
 #include "exir/gguf/import_gguf.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "exir/gguf/decoder_parameters.h"
-#include "exir/gguf/decoder_program.h"
 #include "exir/gguf/gguf_file.h"
 #include "exir/gguf/tokenizer_json.h"
 #include "exir/ir/verifier.h"
@@ -28,10 +28,20 @@ absl::StatusOr<GgufModel> ImportGguf(std::shared_ptr<const void> owner,
   const int64_t context_length = options.context_length != 0
                                      ? options.context_length
                                      : std::min(parameters.context_length, kDefaultContextLength);
-  ABSL_ASSIGN_OR_RETURN(ExportedProgram program,
-                        BuildDecoder(file, parameters, context_length, ops));
-  ABSL_RETURN_IF_ERROR(Verify(program));
-  return GgufModel{.program = std::move(program),
+  for (const auto& [name, value, most] :
+       {std::tuple("sessions", options.sessions, kMostSessions),
+        std::tuple("speculate", options.speculate, kMostSpeculated)}) {
+    if (value >= 0 && value <= most) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": expected 0 to ", most, ", got ", value));
+  }
+  ABSL_ASSIGN_OR_RETURN(DecoderMethods methods, BuildDecoder(file, parameters,
+                                                             {.context_length = context_length,
+                                                              .sessions = options.sessions,
+                                                              .speculate = options.speculate},
+                                                             ops));
+  for (const auto& [name, program] : methods) ABSL_RETURN_IF_ERROR(Verify(program));
+  return GgufModel{.methods = std::move(methods),
                    .architecture = parameters.architecture,
                    .context_length = context_length,
                    .tokenizer = TokenizerJson(file),

@@ -2,7 +2,7 @@
 //
 //   ABSL_ASSIGN_OR_RETURN(const auto ops, CreateStandardOps());
 //   ABSL_ASSIGN_OR_RETURN(GgufModel model, ImportGgufFile("model.gguf", *ops));
-//   // lower model.program as method "forward"
+//   // lower model.methods
 #ifndef BELAY_EXIR_GGUF_IMPORT_GGUF_H_
 #define BELAY_EXIR_GGUF_IMPORT_GGUF_H_
 
@@ -13,7 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "exir/ir/exported_program.h"
+#include "exir/gguf/decoder_program.h"
 #include "exir/op_definition/op_registry.h"
 
 namespace belay::exir {
@@ -21,11 +21,14 @@ namespace belay::exir {
 struct GgufOptions {
   // Positions of the cache. 0: the context length of the file, at most kDefaultContextLength.
   int64_t context_length = 0;
+  // DecoderOptions; at most kMostSessions and kMostSpeculated.
+  int64_t sessions = 0, speculate = 0;
 };
+inline constexpr int64_t kMostSessions = 256, kMostSpeculated = 64;
 inline constexpr int64_t kDefaultContextLength = 4096;
 
 struct GgufModel {
-  ExportedProgram program;  // BuildDecoder
+  DecoderMethods methods;  // BuildDecoder
   std::string architecture;
   int64_t context_length = 0;
   absl::StatusOr<std::string> tokenizer;      // TokenizerJson
@@ -35,7 +38,8 @@ struct GgufModel {
 // Imports the model of a file, which may be any bytes. Float weights share the bytes; `owner` keeps
 // them alive. `ops` must outlive the program. O(bytes); memory: at most three times the bytes, and
 // the cache.
-//   kInvalidArgument  options.context_length is negative or larger than that of the file
+//   kInvalidArgument  options.context_length is negative or larger than that of the file;
+//                     options.sessions or options.speculate out of range
 //   errors of GgufFile::Parse, ReadDecoderParameters and BuildDecoder
 absl::StatusOr<GgufModel> ImportGguf(std::shared_ptr<const void> owner,
                                      absl::Span<const std::byte> bytes, const OpRegistry& ops,

@@ -50,8 +50,9 @@ TEST_P(ImportGgufTest, LogitsEqualTransformers) {
                        ImportGgufFile(kFolder + GetParam() + ".gguf", *ops_));
   EXPECT_EQ(model.architecture, GetParam());
   EXPECT_EQ(model.context_length, 64);
-  ASSERT_OK_AND_ASSIGN(Interpreter interpreter,
-                       Interpreter::Create(model.program, kernels_, {.engine = std::nullopt}));
+  ASSERT_OK_AND_ASSIGN(
+      Interpreter interpreter,
+      Interpreter::Create(model.methods[0].second, kernels_, {.engine = std::nullopt}));
   const std::vector<int64_t> tokens = golden["tokens"];
   const int64_t prompt = golden["prompt"];
   double difference = 0, largest = 0;
@@ -84,7 +85,80 @@ TEST_P(ImportGgufTest, IsDeterministic) {
   ASSERT_OK_AND_ASSIGN(const GgufModel b, Import(bytes));
   ASSERT_OK(a.tokenizer);
   EXPECT_EQ(*a.tokenizer, *b.tokenizer);
-  EXPECT_EQ(a.program.state_dict.size(), b.program.state_dict.size());
+  EXPECT_EQ(a.methods[0].second.state_dict.size(), b.methods[0].second.state_dict.size());
+}
+
+// The logits of `verify` and of each row of `decode_batch` equal those of `forward`.
+TEST_P(ImportGgufTest, MethodsGiveTheLogitsOfForward) {
+  constexpr int64_t kSessions = 2;
+  ASSERT_OK_AND_ASSIGN(
+      const GgufModel model,
+      ImportGgufFile(kFolder + GetParam() + ".gguf", *ops_,
+                     {.context_length = 8, .sessions = kSessions, .speculate = 2}));
+  ASSERT_EQ(model.methods.size(), 3u);
+  EXPECT_EQ(model.methods[1].first, "verify");
+  EXPECT_EQ(model.methods[2].first, "decode_batch");
+  // Constants are stored once.
+  const ConstantMap& first = model.methods[0].second.state_dict;
+  for (const auto& [name, tensor] : model.methods[2].second.state_dict) {
+    if (name.starts_with("batch.")) continue;
+    EXPECT_EQ(tensor.storage().bytes.data(), first.at(name).storage().bytes.data()) << name;
+  }
+  const auto run = [&](Interpreter& interpreter, const Sizes& sizes,
+                       const std::vector<int64_t>& tokens, const std::vector<int64_t>& at) {
+    const TestTensor ids = TestTensor::Of<int64_t>(sizes, tokens);
+    const TestTensor positions = TestTensor::Of<int64_t>({static_cast<int64_t>(at.size())}, at);
+    auto results = interpreter.Run({EValue(ids.view()), EValue(positions.view())});
+    EXPECT_OK(results.status());
+    return results.ok() ? ToVector<float>(*(*results)[0].tensor()) : std::vector<float>();
+  };
+  const auto create = [&](size_t method) {
+    return Interpreter::Create(model.methods[method].second, kernels_, {.engine = std::nullopt});
+  };
+  const std::vector<int64_t> tokens[kSessions] = {{3, 90, 17}, {55, 4, 4}};
+  std::vector<std::vector<float>> expected[kSessions];
+  for (int s = 0; s < kSessions; ++s) {
+    ASSERT_OK_AND_ASSIGN(Interpreter forward, create(0));
+    for (int64_t i = 0; i < 3; ++i) {
+      expected[s].push_back(run(forward, {1, 1}, {tokens[s][static_cast<size_t>(i)]}, {i}));
+    }
+  }
+  const auto expect_near = [](const std::vector<float>& a, const std::vector<float>& b) {
+    ASSERT_EQ(a.size(), b.size());
+    for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-4 * (1 + std::abs(b[i])));
+  };
+  ASSERT_OK_AND_ASSIGN(Interpreter verify, create(1));
+  std::vector<float> rows;
+  for (const auto& row : expected[0]) rows.insert(rows.end(), row.begin(), row.end());
+  expect_near(run(verify, {1, 3}, tokens[0], {0, 1, 2}), rows);
+  // The second sequence is one step behind the first.
+  ASSERT_OK_AND_ASSIGN(Interpreter batch, create(2));
+  const auto both = [&](int64_t a, int64_t b) {
+    std::vector<float> logits =
+        run(batch, {2, 1}, {tokens[0][static_cast<size_t>(a)], tokens[1][static_cast<size_t>(b)]},
+            {a, b});
+    std::vector<float> want = expected[0][static_cast<size_t>(a)];
+    const std::vector<float>& second = expected[1][static_cast<size_t>(b)];
+    want.insert(want.end(), second.begin(), second.end());
+    expect_near(logits, want);
+  };
+  both(0, 0);
+  both(1, 0);
+  both(2, 1);
+  both(2, 2);
+}
+
+TEST_F(ImportGgufTest, SessionsAndSpeculationAreBounded) {
+  const std::string bytes = ReadFile(std::string(kFolder) + "llama.gguf");
+  for (int64_t wrong : {int64_t{-1}, kMostSessions + 1}) {
+    EXPECT_THAT(Import(bytes, {.sessions = wrong}),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("sessions: expected 0 to")));
+  }
+  for (int64_t wrong : {int64_t{-1}, kMostSpeculated + 1}) {
+    EXPECT_THAT(
+        Import(bytes, {.speculate = wrong}),
+        StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("speculate: expected 0 to")));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Architectures, ImportGgufTest,
@@ -95,7 +169,7 @@ TEST_F(ImportGgufTest, ContextLengthIsAtMostThatOfTheFile) {
   const std::string bytes = ReadFile(std::string(kFolder) + "llama.gguf");
   ASSERT_OK_AND_ASSIGN(const GgufModel model, Import(bytes, {.context_length = 16}));
   EXPECT_EQ(model.context_length, 16);
-  EXPECT_EQ(model.program.state_dict.at("cache.0.keys").sizes(), (Sizes{1, 2, 16, 16}));
+  EXPECT_EQ(model.methods[0].second.state_dict.at("cache.0.keys").sizes(), (Sizes{1, 2, 16, 16}));
   for (int64_t length : {-1, 65}) {
     EXPECT_THAT(Import(bytes, {.context_length = length}),
                 StatusIs(absl::StatusCode::kInvalidArgument,

@@ -21,6 +21,7 @@
 namespace belay {
 
 class Method;
+struct DelegateMemory;  // delegate_memory.h
 
 struct CompileSpecView {
   std::string_view key;
@@ -49,6 +50,9 @@ struct DelegateInitContext {
   EventSink events = {};
   // Values of all options in the backend's table; null: the defaults. Only valid during Init.
   const OptionValues* options = nullptr;
+  // For activations of the handle; null: none. Outlives the handle, which charges what it uses to
+  // `memory` as if it were its own.
+  DelegateMemory* shared_memory = nullptr;
 };
 
 // A loaded delegate, which serves every call of its lowered module in the method. Used by one

@@ -7,10 +7,16 @@
 
 namespace belay {
 
+absl::StatusOr<std::shared_ptr<ReservedBlock>> ReservedBlock::Create(uint64_t bytes) {
+  auto block = std::make_shared<ReservedBlock>();
+  ABSL_ASSIGN_OR_RETURN(block->buffer, AlignedBuffer::Reserve(bytes));
+  return block;
+}
+
 absl::StatusOr<ReservedMemory> ReservedMemory::Create(uint64_t bytes, size_t tensors,
                                                       MemoryBudget& memory) {
-  ABSL_ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Reserve(bytes));
-  return ReservedMemory(std::move(buffer), tensors, memory);
+  ABSL_ASSIGN_OR_RETURN(std::shared_ptr<ReservedBlock> block, ReservedBlock::Create(bytes));
+  return ReservedMemory(std::move(block), tensors, memory);
 }
 
 absl::Status ReservedMemory::Touch(uint64_t offset, uint64_t bytes) {
@@ -18,7 +24,7 @@ absl::Status ReservedMemory::Touch(uint64_t offset, uint64_t bytes) {
   if (growth.bytes == 0) return absl::OkStatus();
   ABSL_RETURN_IF_ERROR(memory_->Take(growth.bytes, "memory for the sizes of this call"));
   const absl::Status status =
-      buffer_.Commit(growth.begin, std::min<uint64_t>(growth.end, buffer_.size()));
+      block_->buffer.Commit(growth.begin, std::min<uint64_t>(growth.end, size()));
   if (!status.ok()) {
     memory_->Give(growth.bytes);
     return status;
@@ -28,14 +34,20 @@ absl::Status ReservedMemory::Touch(uint64_t offset, uint64_t bytes) {
 }
 
 void ReservedMemory::Discard() {
-  buffer_.Discard();
+  block_->buffer.Discard();
+  ++block_->discards;
+  Forget();
+}
+
+void ReservedMemory::Forget() {
   memory_->Give(ranges_.bytes());
   ranges_.Clear();
+  seen_ = block_->discards;
 }
 
 bool ReservedMemory::Contains(const void* address) const {
-  const auto first = reinterpret_cast<uintptr_t>(buffer_.data());
-  return reinterpret_cast<uintptr_t>(address) - first < buffer_.size();
+  const auto first = reinterpret_cast<uintptr_t>(data());
+  return reinterpret_cast<uintptr_t>(address) - first < size();
 }
 
 }  // namespace belay

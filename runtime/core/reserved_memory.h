@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -14,6 +15,14 @@
 
 namespace belay {
 
+// Address space, which several users may share (reusable_blocks.h).
+struct ReservedBlock {
+  //   kResourceExhausted  the system has no address space of this size
+  static absl::StatusOr<std::shared_ptr<ReservedBlock>> Create(uint64_t bytes);
+  AlignedBuffer buffer;
+  uint64_t discards = 0;  // calls of ReservedMemory::Discard()
+};
+
 class ReservedMemory {
  public:
   // Reserves address space and charges nothing. `memory` is charged by Touch() and must outlive its
@@ -21,18 +30,26 @@ class ReservedMemory {
   //   kResourceExhausted  the system has no address space of this size
   static absl::StatusOr<ReservedMemory> Create(uint64_t bytes, size_t tensors,
                                                MemoryBudget& memory);
+  // The same for a block that others use as well, one at a time.
+  ReservedMemory(std::shared_ptr<ReservedBlock> block, size_t tensors, MemoryBudget& memory)
+      : block_(std::move(block)), ranges_(tensors), memory_(&memory), seen_(block_->discards) {}
   ReservedMemory(ReservedMemory&&) = default;
   ReservedMemory& operator=(ReservedMemory&&) = delete;
 
   // Called before bytes [offset, offset + bytes) are written. Charges their pages once. Allocates
-  // nothing unless it fails; then nothing is charged. Precondition: inside the block.
+  // nothing unless it fails; then nothing is charged. Preconditions: inside the block;
+  // !WasDiscarded().
   //   kResourceExhausted  the budget; names the sizes
   absl::Status Touch(uint64_t offset, uint64_t bytes);
   // Returns all pages to the system and to the budget. Their content is lost.
   void Discard();
+  // Whether another user of the block has returned its pages since the last Discard() or Forget().
+  bool WasDiscarded() const { return seen_ != block_->discards; }
+  // Gives the pages back to the budget only, after another user has discarded them.
+  void Forget();
 
-  std::byte* data() const { return buffer_.data(); }
-  uint64_t size() const { return buffer_.size(); }
+  std::byte* data() const { return block_->buffer.data(); }
+  uint64_t size() const { return block_->buffer.size(); }
   uint64_t touched_bytes() const { return ranges_.bytes(); }
   // Whether the pages use more than half of what was left of the budget. Callers then discard them
   // before a call of other sizes.
@@ -40,12 +57,10 @@ class ReservedMemory {
   bool Contains(const void* address) const;
 
  private:
-  ReservedMemory(AlignedBuffer buffer, size_t tensors, MemoryBudget& memory)
-      : buffer_(std::move(buffer)), ranges_(tensors), memory_(&memory) {}
-
-  AlignedBuffer buffer_;
+  std::shared_ptr<ReservedBlock> block_;
   PageRanges ranges_;
   MemoryBudget* memory_;
+  uint64_t seen_ = 0;  // ReservedBlock::discards
 };
 
 }  // namespace belay

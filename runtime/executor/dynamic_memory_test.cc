@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "runtime/backend/delegate_memory.h"
 #include "runtime/core/testing.h"
 #include "runtime/executor/testing/method_fixture.h"
 #include "runtime/executor/testing/program_backend.h"
@@ -73,6 +74,37 @@ TEST_F(ReservedMemoryTest, LimitsTheMemoryOfACall) {
                      HasSubstr("test.add.Tensor"))));
   ASSERT_OK(Run(method, 100'000));
   EXPECT_EQ(Floats(method.GetOutput(0))[99'999], 4.5f);
+}
+
+TEST_F(ReservedMemoryTest, MethodsShareMemoryOfDelegates) {
+  Program::Options options;
+  options.limits.arena_bytes = kMiB;
+  ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(program_.Serialize(), options));
+  DelegateMemory memory;
+  const auto load = [&] {
+    return Method::Load(program, "forward", kernels_, backends_, {.shared_memory = &memory});
+  };
+  ASSERT_OK_AND_ASSIGN(Method a, load());
+  ASSERT_OK_AND_ASSIGN(Method b, load());
+  const auto check = [&](Method& method, int64_t elements) {
+    ASSERT_OK(Run(method, elements));
+    const std::vector<float> y = Floats(method.GetOutput(0));
+    EXPECT_EQ(y, std::vector<float>(static_cast<size_t>(elements), 4.5f));
+  };
+  check(a, 3);
+  check(b, 5);
+  EXPECT_EQ(a.GetOutput(0).get_if<TensorView>()->data, b.GetOutput(0).get_if<TensorView>()->data);
+  // Calls of other sizes discard the pages, which the other method notices.
+  for (int64_t elements : {100'000, 99'000, 100'000}) {
+    check(a, elements);
+    check(b, elements);
+    check(b, elements);
+    check(a, 7);
+    check(b, elements);
+  }
+  EXPECT_THAT(Run(a, 200'000), StatusIs(kExhausted));
+  check(b, 100'000);
+  check(a, 100'000);
 }
 
 // y = x + x of [n], z = w + w of [m]: each fits, both together do not.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/backend/delegate_memory.h"
 #include "runtime/core/memory_check.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/method_code.h"
@@ -58,6 +59,7 @@ absl::StatusOr<Method> Method::Load(const Program& program, std::string_view nam
                                     const MethodOptions& options) {
   MemoryBudget* const memory = options.memory;
   SharedState* const state = options.state;
+  DelegateMemory* const shared_memory = options.shared_memory;
   ABSL_ASSIGN_OR_RETURN(const MethodPlan* plan, program.FindMethod(name));
   EventSink events = options.events;
   if (events.log != nullptr) events.owner = events.log->AddMethod(events.owner, plan->name);
@@ -80,10 +82,12 @@ absl::StatusOr<Method> Method::Load(const Program& program, std::string_view nam
   ABSL_ASSIGN_OR_RETURN(MethodInputs inputs, MethodInputs::Create(slots.get(), *arena));
   {
     const ScopedEvent allocate(events, EventKind::kAllocate);
-    ABSL_RETURN_IF_ERROR(slots->AllocateMemory(state));
+    ABSL_RETURN_IF_ERROR(
+        slots->AllocateMemory(state, shared_memory == nullptr ? nullptr : &shared_memory->arenas));
     if (state == nullptr) slots->ResetState();
   }
-  ABSL_RETURN_IF_ERROR(code.Prepare(memory, options.backend_options));
+  ABSL_RETURN_IF_ERROR(code.Prepare(memory, options.backend_options,
+                                    shared_memory == nullptr ? nullptr : &shared_memory->scratch));
   slots->EmptyDynamicTensors();
   const bool movable = slots->has_movable_outputs();
   return Method(std::make_unique<Impl>(Impl{std::move(arena), &program, plan, std::move(slots),

@@ -27,6 +27,8 @@
 
 namespace belay {
 
+struct DelegateMemory;  // runtime/backend/delegate_memory.h
+
 // Optional arguments of Method::Load.
 struct MethodOptions {
   // Holds the method's state, with its current content. Without it, the method has its own state
@@ -35,6 +37,9 @@ struct MethodOptions {
   // For programs inside delegates: a budget charged for all memory of the method, in addition to
   // the limits. Must outlive the method.
   MemoryBudget* memory = nullptr;
+  // For programs inside delegates: memory for activations, which the delegates of a method share.
+  // The method's outputs are valid only until another of them executes. Must outlive the method.
+  DelegateMemory* shared_memory = nullptr;
   // Threads that work on each instruction. Results are the same for any number of threads, and for
   // null.
   ThreadPool* threads = nullptr;

@@ -174,9 +174,12 @@ void MethodCode::AddMemory(const MethodPlan& plan, MemoryBound& bound) {
   bound.Add(plan.instructions.size(), sizeof(Record) + 3 * sizeof(uint32_t));
   bound.Add(plan.operands.size(), kOperand);
   for (const DelegatePlan& delegate : plan.delegates) {
-    bound.Add(1, 3 * sizeof(std::unique_ptr<DelegateHandle>));
+    // The last term are blocks of shared memory, in vectors that grow by doubling.
+    bound.Add(1, 3 * sizeof(std::unique_ptr<DelegateHandle>) + 6 * sizeof(AlignedBuffer) +
+                     3 * sizeof(std::shared_ptr<ReservedBlock>));
     bound.Add(delegate.compile_specs.size(), 3 * sizeof(CompileSpecView));
   }
+  if (!plan.delegates.empty()) bound.Add(1, sizeof(DelegateMemory));
   // Missing operators and the message that lists them.
   for (const std::string& op : plan.operators) {
     bound.Add(1, kMissingEntry);
@@ -204,7 +207,7 @@ KernelContext MethodCode::ContextOf(const Record& record, size_t arguments, size
   EValue* const* operands = operands_.data() + record.first_operand;
   return KernelContext(absl::MakeConstSpan(operands, arguments),
                        absl::MakeConstSpan(operands + arguments, outputs), slots_,
-                       scratch_.span().first(committed_scratch_), threads_);
+                       absl::MakeSpan(scratch_data_, committed_scratch_), threads_);
 }
 
 absl::Status MethodCode::ResolveKernel(const KernelCallPlan& call, size_t instruction,
@@ -287,7 +290,8 @@ absl::Status MethodCode::CheckOverlays(const Record& record) const {
   return absl::OkStatus();
 }
 
-absl::Status MethodCode::Prepare(MemoryBudget* memory, const OptionLookup* options) {
+absl::Status MethodCode::Prepare(MemoryBudget* memory, const OptionLookup* options,
+                                 ReusableBlocks* shared_scratch) {
   memory_ = memory;
   if (memory != nullptr) {
     ABSL_RETURN_IF_ERROR(memory->Take(scratch_needed_, "working memory of kernels"));
@@ -296,6 +300,7 @@ absl::Status MethodCode::Prepare(MemoryBudget* memory, const OptionLookup* optio
   delegate_memory_ =
       std::make_unique<MemoryBudget>("delegate_bytes", program_->limits().delegate_bytes, memory);
   MemoryBudget& delegates = *delegate_memory_;
+  if (!plan_->delegates.empty()) shared_memory_ = std::make_unique<DelegateMemory>();
   handles_.resize(plan_->delegates.size());
   for (size_t i = 0; i < records_.size(); ++i) {
     if (records_[i].kind != Record::Kind::kDelegate) continue;
@@ -313,8 +318,12 @@ absl::Status MethodCode::Prepare(MemoryBudget* memory, const OptionLookup* optio
   if (checked_scratch_ > scratch) {
     ABSL_ASSIGN_OR_RETURN(scratch_, AlignedBuffer::Reserve(checked_scratch_));
     ABSL_RETURN_IF_ERROR(scratch_.Commit(0, scratch));
-  } else {
+    scratch_data_ = scratch_.data();
+  } else if (shared_scratch == nullptr) {
     ABSL_ASSIGN_OR_RETURN(scratch_, AlignedBuffer::Create(scratch));
+    scratch_data_ = scratch_.data();
+  } else {
+    ABSL_ASSIGN_OR_RETURN(scratch_data_, shared_scratch->Get(scratch));
   }
   ABSL_ASSIGN_OR_RETURN(calls_, AlignedBuffer::Create(calls_needed_));
   for (size_t i = 0; i < records_.size(); ++i) {
@@ -383,7 +392,8 @@ absl::Status MethodCode::MakeDelegate(const DelegateCallPlan& call, const Option
       .memory = &memory,
       .threads = threads_,
       .events = events,
-      .options = options == nullptr ? nullptr : options->Find(delegate.backend_id)};
+      .options = options == nullptr ? nullptr : options->Find(delegate.backend_id),
+      .shared_memory = shared_memory_.get()};
   absl::StatusOr<std::unique_ptr<DelegateHandle>> handle =
       record.backend->Init(context, delegate.blob);
   if (handle.ok() && *handle == nullptr) {

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "runtime/backend/backend_options.h"
 #include "runtime/backend/backend_registry.h"
+#include "runtime/backend/delegate_memory.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/budget.h"
 #include "runtime/core/evalue.h"
@@ -48,7 +49,8 @@ class MethodCode {
   // defaults. Call once, after the slots have their memory.
   //   kResourceExhausted  Limits::delegate_bytes, or `memory`, which is charged unless null, and
   //                       must outlive the object
-  absl::Status Prepare(MemoryBudget* memory, const OptionLookup* options);
+  absl::Status Prepare(MemoryBudget* memory, const OptionLookup* options,
+                       ReusableBlocks* shared_scratch = nullptr);
 
   // Fixes the calls on inputs and movable outputs at their current addresses (Kernel::fix_call).
   // Call before the first run, and whenever the addresses changed. Allocates nothing.
@@ -182,12 +184,14 @@ class MethodCode {
       movable_calls_;  // records whose calls can be fixed once all operands have an address
   MemoryBudget* memory_ = nullptr;                 // of Prepare(); may be null
   std::unique_ptr<MemoryBudget> delegate_memory_;  // used by the handles
+  std::unique_ptr<DelegateMemory> shared_memory_;  // of the delegates
   std::vector<std::unique_ptr<DelegateHandle>> handles_;
   uint64_t scratch_needed_ = 0;
   size_t calls_needed_ = 0;
   uint64_t checked_scratch_ = 0;  // as scratch_needed_, of the calls with checks_scratch
   size_t committed_scratch_ = 0;  // bytes of scratch_ that may be accessed
   AlignedBuffer scratch_, calls_;
+  std::byte* scratch_data_ = nullptr;  // of scratch_, or of a shared block
 };
 
 }  // namespace belay

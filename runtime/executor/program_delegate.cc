@@ -23,6 +23,7 @@ class ProgramDelegate final : public DelegateHandle {
     ABSL_ASSIGN_OR_RETURN(Method method,
                           Method::Load(handle->program_, "forward", kernels, backends,
                                        {.memory = context.memory,
+                                        .shared_memory = context.shared_memory,
                                         .threads = handle->threads_.pool(),
                                         .events = context.events}));
     if (method.num_inputs() != context.arguments.size() ||

@@ -265,5 +265,29 @@ TEST_F(ProgramDelegateTest, InnerCallsAreFixedAtArgumentAddresses) {
   }
 }
 
+// Each delegate computes (a + a) + a.
+TEST_F(ProgramDelegateTest, DelegatesShareMemoryForActivations) {
+  const uint32_t a = inner_.Input("a", kF32, {2}), b = inner_.Arena(kF32, {2});
+  const uint32_t c = inner_.Arena(kF32, {2});
+  inner_.Call("test.add.Tensor", {a, a}, {b});
+  inner_.Call("test.add.Tensor", {b, a}, {c});
+  inner_.Output(c);
+  const uint32_t segment = program_.AddSegment(schema::Segment::DELEGATE, blob_.Serialize());
+  const uint32_t x = forward_.Input("x", kF32, {2});
+  const uint32_t y = forward_.Arena(kF32, {2}), z = forward_.Arena(kF32, {2});
+  forward_.Delegate("program", segment, {x}, {y});
+  forward_.Delegate("program", segment, {y}, {z});
+  forward_.Output(y);
+  forward_.Output(z);
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  const TestTensor input = TestTensor::Of<float>({2}, {1, 2});
+  ASSERT_OK(method.SetInput(0, input.view()));
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_OK(method.Execute());
+    EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(3, 6));
+    EXPECT_THAT(Floats(method.GetOutput(1)), ElementsAre(9, 18));
+  }
+}
+
 }  // namespace
 }  // namespace belay

@@ -94,8 +94,8 @@ bool SameTensor(const TensorPlan& a, const TensorPlan& b) {
 
 }  // namespace
 
-absl::StatusOr<SharedState> SharedState::Create(const Program& program,
-                                                absl::Span<const std::string> methods) {
+absl::Status SharedState::AddBuffers(const Program& program,
+                                     absl::Span<const std::string> methods) {
   std::vector<const MethodPlan*> plans;
   for (const std::string& name : methods) {
     ABSL_ASSIGN_OR_RETURN(const MethodPlan* plan, program.FindMethod(name));
@@ -104,7 +104,6 @@ absl::StatusOr<SharedState> SharedState::Create(const Program& program,
   if (methods.empty()) {
     for (const MethodPlan& plan : program.methods()) plans.push_back(&plan);
   }
-  SharedState shared;
   const auto unlike = [](std::string_view name, const Buffer& buffer, const MethodPlan& method,
                          const TensorPlan& tensor, std::string_view detail) {
     const auto describe = [](const TensorPlan& t) {
@@ -127,7 +126,7 @@ absl::StatusOr<SharedState> SharedState::Create(const Program& program,
     for (const StatePlan& state : method->state) {
       const auto& tensor = std::get<TensorPlan>(method->values[state.value]);
       contents.Add(state);
-      const auto [it, inserted] = shared.buffers_.try_emplace(state.name);
+      const auto [it, inserted] = buffers_.try_emplace(state.name);
       Buffer& buffer = it->second;
       if (inserted) {
         buffer.view.dtype = tensor.dtype;
@@ -145,6 +144,24 @@ absl::StatusOr<SharedState> SharedState::Create(const Program& program,
           tensor.dtype == other.dtype && tensor.sizes == other.sizes ? ", in another order" : "");
     }
   }
+  contents.Sort();
+  const uint64_t comparable = SegmentBytes(program);
+  for (const MethodPlan* method : plans) {
+    for (const StatePlan& state : method->state) {
+      const Buffer& buffer = buffers_.find(state.name)->second;
+      ABSL_ASSIGN_OR_RETURN(const bool same, contents.Same(state, *buffer.plan, comparable));
+      if (same) continue;
+      return unlike(state.name, buffer, *method, std::get<TensorPlan>(method->values[state.value]),
+                    ", with other initial content");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SharedState> SharedState::Create(const Program& program,
+                                                absl::Span<const std::string> methods) {
+  SharedState shared;
+  ABSL_RETURN_IF_ERROR(shared.AddBuffers(program, methods));
   uint64_t bytes = 0;
   for (auto& [name, buffer] : shared.buffers_) {
     buffer.offset = bytes;
@@ -158,22 +175,48 @@ absl::StatusOr<SharedState> SharedState::Create(const Program& program,
     }
     bytes = *aligned;
   }
-  contents.Sort();
-  const uint64_t comparable = SegmentBytes(program);
-  for (const MethodPlan* method : plans) {
-    for (const StatePlan& state : method->state) {
-      const Buffer& buffer = shared.buffers_.find(state.name)->second;
-      ABSL_ASSIGN_OR_RETURN(const bool same, contents.Same(state, *buffer.plan, comparable));
-      if (same) continue;
-      return unlike(state.name, buffer, *method, std::get<TensorPlan>(method->values[state.value]),
-                    ", with other initial content");
-    }
-  }
   ABSL_ASSIGN_OR_RETURN(shared.memory_, AlignedBuffer::Create(bytes));
   for (auto& [name, buffer] : shared.buffers_) {
     if (buffer.bytes > 0) buffer.view.data = shared.memory_.data() + buffer.offset;
   }
   shared.Reset();
+  return shared;
+}
+
+absl::StatusOr<SharedState> SharedState::CreateRow(const Program& program,
+                                                   absl::Span<const std::string> methods,
+                                                   const SharedState& rows, int64_t row) {
+  SharedState shared;
+  ABSL_RETURN_IF_ERROR(shared.AddBuffers(program, methods));
+  for (auto& [name, buffer] : shared.buffers_) {
+    auto it = rows.buffers_.find(absl::StrCat("batch.", name));
+    if (it == rows.buffers_.end()) it = rows.buffers_.find(name);
+    if (it == rows.buffers_.end()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "state ", Quoted(name), ": expected ", Quoted(name), " or ",
+          Quoted(absl::StrCat("batch.", name)), " in the state with a row per sequence"));
+    }
+    const TensorView &from = it->second.view, &to = buffer.view;
+    const int rank = to.rank();
+    const bool fits =
+        rank > 0 && from.rank() == rank && from.dtype == to.dtype && to.sizes[0] == 1 &&
+        from.strides[0] * from.sizes[0] == from.numel() &&
+        std::equal(from.sizes.begin() + 1, from.sizes.end(), to.sizes.begin() + 1) &&
+        std::equal(from.strides.begin() + 1, from.strides.end(), to.strides.begin() + 1);
+    if (!fits || buffer.bytes % kArenaAlignment != 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("state ", Quoted(name), ": expected sizes [1, n, ...] of a multiple of ",
+                       kArenaAlignment, " bytes, and [rows, n, ...] in the state with a row per ",
+                       "sequence, got ", to.ToString(), " and ", from.ToString()));
+    }
+    if (row < 0 || row >= from.sizes[0]) {
+      return absl::OutOfRangeError(
+          absl::StrCat("expected a row in [0, ", from.sizes[0], "), got ", row));
+    }
+    if (buffer.bytes == 0) continue;
+    buffer.view.data =
+        static_cast<std::byte*>(from.data) + static_cast<uint64_t>(row) * buffer.bytes;
+  }
   return shared;
 }
 

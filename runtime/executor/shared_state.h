@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/base/attributes.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "runtime/core/arena.h"
@@ -30,6 +31,17 @@ class SharedState {
   static absl::StatusOr<SharedState> Create(const Program& program,
                                             absl::Span<const std::string> methods = {});
 
+  // Creates the state of these methods in row `row` of a state whose buffers have a row per sequence:
+  // buffer X of sizes [1, ...] is X[row, ...] of `rows`, or batch.X[row, ...]. Nothing is copied or
+  // reset; Reset() and Restore() only write to this row. `rows` must outlive the result.
+  //   kNotFound         unknown method
+  //   kOutOfRange       `row` outside [0, R), for buffers [R, ...]
+  //   kInvalidArgument  a buffer is missing in `rows`, or has another dtype, order or other sizes;
+  //                     the bytes of a row are not a multiple of kArenaAlignment; errors of Create
+  static absl::StatusOr<SharedState> CreateRow(
+      const Program& program, absl::Span<const std::string> methods,
+      const SharedState& rows ABSL_ATTRIBUTE_LIFETIME_BOUND, int64_t row);
+
   // Returns a view into the memory, valid as long as the object. The next call sees writes to it.
   //   kNotFound  lists the names of all buffers
   absl::StatusOr<TensorView> Find(std::string_view name) const;
@@ -44,6 +56,7 @@ class SharedState {
   //   kInvalidArgument  the size differs from that of Save()
   absl::Status Restore(std::string_view saved);
 
+  // Bytes of own memory; 0 for a row of another state.
   uint64_t memory_bytes() const { return memory_.size(); }
 
  private:
@@ -54,6 +67,8 @@ class SharedState {
     const StatePlan* plan = nullptr;
   };
   SharedState() = default;
+  // Adds the buffers of these methods, without memory, and checks that they can be shared.
+  absl::Status AddBuffers(const Program& program, absl::Span<const std::string> methods);
 
   std::map<std::string, Buffer, std::less<>> buffers_;
   AlignedBuffer memory_;

@@ -279,5 +279,77 @@ TEST(SharedStateLimitTest, TotalMemoryDoesNotWrap) {
                        HasSubstr("state up to 'd' exceeds the limit 'arena_bytes'")));
 }
 
+// Method "one" adds its input to c, f32[1,16]; "two" to batch.c and d, f32[2,16] each.
+class SharedStateRowTest : public MethodTest {
+ protected:
+  SharedStateRowTest() {
+    Add("one", {"c"}, 1);
+    Add("two", {"batch.c"}, 2);
+    Add("two_same", {"c"}, 2);
+  }
+  void Add(const std::string& name, const std::vector<std::string>& states, int64_t rows,
+           int64_t size = 16) {
+    TestMethod method = program_.AddMethod(name);
+    for (const std::string& state : states) {
+      const uint32_t x = method.Input("x", kF32, {rows, size});
+      const uint32_t s = method.State(state, kF32, {rows, size}, 0);
+      method.Call("test.add_.Tensor", {s, x}, {s});
+    }
+  }
+  absl::StatusOr<Method> LoadOf(const Program& program, const std::string& name,
+                                SharedState& state) {
+    return Method::Load(program, name, kernels_, backends_, {.state = &state});
+  }
+};
+
+TEST_F(SharedStateRowTest, RowsShareTheMemoryOfAllRows) {
+  ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(program_.Serialize()));
+  for (const std::string name : {"two", "two_same"}) {
+    ASSERT_OK_AND_ASSIGN(SharedState all, SharedState::Create(program, {name}));
+    ASSERT_OK_AND_ASSIGN(SharedState row, SharedState::CreateRow(program, {"one"}, all, 1));
+    EXPECT_EQ(row.memory_bytes(), 0u);
+    ASSERT_OK_AND_ASSIGN(Method two, LoadOf(program, name, all));
+    ASSERT_OK_AND_ASSIGN(Method one, LoadOf(program, "one", row));
+    const TestTensor x = TestTensor::Of<float>({1, 16}, std::vector<float>(16, 3));
+    const TestTensor xs = TestTensor::Of<float>({2, 16}, std::vector<float>(32, 1));
+    ASSERT_OK(one.SetInput(0, x.view()));
+    ASSERT_OK(one.Execute());
+    ASSERT_OK(two.SetInput(0, xs.view()));
+    ASSERT_OK(two.Execute());
+    ASSERT_OK_AND_ASSIGN(const TensorView both, all.Find(name == "two" ? "batch.c" : "c"));
+    ASSERT_OK_AND_ASSIGN(const TensorView second, row.Find("c"));
+    EXPECT_EQ(ToVector<float>(both)[0], 1);
+    EXPECT_EQ(ToVector<float>(second), std::vector<float>(16, 4));
+    // Reset and Restore only write to the row.
+    const std::string saved = row.Save();
+    row.Reset();
+    EXPECT_EQ(ToVector<float>(second)[15], 0);
+    EXPECT_EQ(ToVector<float>(both)[15], 1);
+    ASSERT_OK(row.Restore(saved));
+    EXPECT_EQ(ToVector<float>(both)[16], 4);
+  }
+}
+
+TEST_F(SharedStateRowTest, RejectsOtherStates) {
+  Add("v_other", {"d"}, 1);
+  Add("v_size", {"c"}, 1, 32);
+  Add("v_unaligned", {"e"}, 1, 3);
+  Add("w_unaligned", {"e"}, 2, 3);
+  ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(program_.Serialize()));
+  ASSERT_OK_AND_ASSIGN(SharedState all, SharedState::Create(program, {"two"}));
+  ASSERT_OK_AND_ASSIGN(SharedState small, SharedState::Create(program, {"w_unaligned"}));
+  EXPECT_THAT(SharedState::CreateRow(program, {"one"}, all, 2),
+              StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("a row in [0, 2), got 2")));
+  EXPECT_THAT(SharedState::CreateRow(program, {"one"}, all, -1),
+              StatusIs(absl::StatusCode::kOutOfRange));
+  EXPECT_THAT(SharedState::CreateRow(program, {"v_other"}, all, 0),
+              StatusIs(kInvalid, HasSubstr("state 'd': expected 'd' or 'batch.d'")));
+  EXPECT_THAT(SharedState::CreateRow(program, {"v_size"}, all, 0),
+              StatusIs(kInvalid, HasSubstr("state 'c': expected sizes [1, n, ...]")));
+  EXPECT_THAT(SharedState::CreateRow(program, {"v_unaligned"}, small, 0),
+              StatusIs(kInvalid, HasSubstr("a multiple of 64 bytes")));
+  EXPECT_THAT(SharedState::CreateRow(program, {"nothing"}, all, 0), StatusIs(kNotFound));
+}
+
 }  // namespace
 }  // namespace belay

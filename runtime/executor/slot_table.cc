@@ -56,7 +56,9 @@ void SlotTable::AddMemory(const MethodPlan& plan, MemoryBound& bound) {
                               sizeof(void*) + sizeof(uint8_t) + sizeof(ListView) +
                               3 * sizeof(AlignedBuffer);
   bound.Add(1, sizeof(SlotTable));
-  if (plan.reserves_arena) bound.Add(1, PageRanges::MemoryBytes(plan.values.size()));
+  if (plan.reserves_arena) {
+    bound.Add(1, sizeof(ReservedBlock) + PageRanges::MemoryBytes(plan.values.size()));
+  }
   bound.Add(plan.values.size(), kValue);
   AddMovableOutputsMemory(plan, bound);
   for (const ValuePlan& value : plan.values) {
@@ -139,16 +141,20 @@ EValue SlotTable::InitialValue(uint32_t value) {
       plan_.values[value]);
 }
 
-absl::Status SlotTable::AllocateMemory(SharedState* shared) {
+absl::Status SlotTable::AllocateMemory(SharedState* shared, ReusableBlocks* arenas) {
   if (plan_.reserves_arena) {
     const size_t tensors =
         absl::c_count_if(tensor_plans_, [](const TensorPlan* tensor) { return tensor != nullptr; });
-    ABSL_ASSIGN_OR_RETURN(ReservedMemory reserved,
-                          ReservedMemory::Create(plan_.arena_bytes, tensors, *memory_));
-    reserved_.emplace(std::move(reserved));
+    ABSL_ASSIGN_OR_RETURN(std::shared_ptr<ReservedBlock> block,
+                          arenas == nullptr ? ReservedBlock::Create(plan_.arena_bytes)
+                                            : arenas->Reserve(plan_.arena_bytes));
+    reserved_.emplace(std::move(block), tensors, *memory_);
     ABSL_RETURN_IF_ERROR(TouchStaticTensors());
-  } else {
+  } else if (arenas == nullptr) {
     ABSL_ASSIGN_OR_RETURN(arena_, AlignedBuffer::Create(plan_.arena_bytes));
+    arena_data_ = arena_.data();
+  } else {
+    ABSL_ASSIGN_OR_RETURN(arena_data_, arenas->Get(plan_.arena_bytes));
   }
   if (shared == nullptr) {
     ABSL_ASSIGN_OR_RETURN(state_, AlignedBuffer::Create(plan_.state_bytes));
@@ -216,7 +222,13 @@ absl::Status SlotTable::StartCall() {
       sizes = absl::HashOf(sizes, *number);
     }
   }
-  if (std::exchange(input_sizes_, sizes) == sizes) return absl::OkStatus();
+  const bool same_sizes = std::exchange(input_sizes_, sizes) == sizes;
+  if (reserved_->WasDiscarded()) {
+    reserved_->Forget();
+    EmptyDynamicTensors();
+    return TouchStaticTensors();
+  }
+  if (same_sizes) return absl::OkStatus();
   if (!reserved_->IsLarge() || InputsUseArena()) return absl::OkStatus();
   reserved_->Discard();
   EmptyDynamicTensors();
@@ -316,7 +328,7 @@ absl::Status SlotTable::CheckMutable(const EValue& argument) {
 }
 
 uint64_t SlotTable::memory_bytes() const {
-  uint64_t bytes = arena_.size() + state_.size();
+  uint64_t bytes = (arena_data_ == nullptr ? 0 : plan_.arena_bytes) + state_.size();
   if (reserved_.has_value()) bytes += reserved_->touched_bytes();
   for (const AlignedBuffer& copy : copied_constants_) bytes += copy.size();
   return bytes;

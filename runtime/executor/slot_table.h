@@ -17,6 +17,7 @@
 #include "runtime/core/memory_budget.h"
 #include "runtime/core/memory_check.h"
 #include "runtime/core/reserved_memory.h"
+#include "runtime/core/reusable_blocks.h"
 #include "runtime/executor/shared_state.h"
 #include "runtime/kernel_interface/kernel.h"
 #include "runtime/program/plan.h"
@@ -42,16 +43,17 @@ class SlotTable final : public OutputAllocator {
   static void AddMemory(const MethodPlan& plan, MemoryBound& bound);
 
   // Allocates arena and state and points the tensors into them. Call once. If `shared` is given, it
-  // holds the state and must outlive the object.
+  // holds the state; if `arenas` is given, it holds the arena. Both must outlive the object.
   //   kInvalidArgument  a buffer is missing in `shared`
-  absl::Status AllocateMemory(SharedState* shared = nullptr);
+  absl::Status AllocateMemory(SharedState* shared = nullptr, ReusableBlocks* arenas = nullptr);
 
   // With a reserved arena (MethodPlan::reserves_arena), Resize() charges the pages of the new sizes
   // to the budget of Create(). Call this after all calls are prepared for the maximum sizes:
   // tensors of dynamic sizes become empty, so that each write follows a Resize().
   void EmptyDynamicTensors();
   // Call before the instructions run. If the inputs have other sizes than in the last call, and
-  // more than half of the budget is used, returns the pages of earlier calls to the system.
+  // more than half of the budget is used, returns the pages of earlier calls to the system. Another
+  // user of a shared arena may have done so.
   //   kResourceExhausted  the budget
   absl::Status StartCall();
   // Resets all state to its initial content. Precondition: AllocateMemory() succeeded.
@@ -89,9 +91,7 @@ class SlotTable final : public OutputAllocator {
 
  private:
   SlotTable(const MethodPlan& plan, MemoryBudget& memory) : plan_(plan), memory_(&memory) {}
-  std::byte* arena_data() const {
-    return reserved_.has_value() ? reserved_->data() : arena_.data();
-  }
+  std::byte* arena_data() const { return reserved_.has_value() ? reserved_->data() : arena_data_; }
   bool IsEmptied(const TensorPlan& tensor) const {
     return emptied_ && !tensor.is_static() && tensor.location == TensorPlan::Location::kArena;
   }
@@ -117,6 +117,7 @@ class SlotTable final : public OutputAllocator {
   EValue dropped_;
   MemoryBudget* memory_;
   AlignedBuffer arena_, state_;
+  std::byte* arena_data_ = nullptr;         // of arena_, or of a shared block
   std::optional<ReservedMemory> reserved_;  // instead of arena_
   bool emptied_ = false;
   size_t input_sizes_ = 0;  // hash of the inputs' sizes in the last call

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "exir/gguf/import_gguf.h"
 #include "exir/pipeline.h"
 #include "runtime/backend/backend_registry.h"
 #include "runtime/kernel_interface/kernel_registry.h"
@@ -31,6 +32,10 @@ struct TestProgram {
 absl::StatusOr<TestProgram> LowerZoo(
     const std::vector<std::pair<std::string, std::string>>& methods,
     exir::PipelineOptions options = {});
+
+// Imports exir/gguf/testdata/<name>.gguf, of kTestVocabulary tokens, and lowers its methods without
+// backends, as `belay import-gguf` and `belay lower` do.
+absl::StatusOr<TestProgram> LowerGguf(const std::string& name, const exir::GgufOptions& options);
 
 }  // namespace belay::llm
 

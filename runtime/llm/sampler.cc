@@ -14,6 +14,10 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
+absl::Status NoLogitError() {
+  return absl::InvalidArgumentError("expected a finite logit, got only -infinity and NaN");
+}
+
 }  // namespace
 
 absl::StatusOr<Sampler> Sampler::Create(SamplerOptions options, int64_t vocabulary) {
@@ -47,12 +51,14 @@ absl::StatusOr<Sampler> Sampler::Create(SamplerOptions options, int64_t vocabula
   return Sampler(std::move(options), vocabulary);
 }
 
+bool Sampler::HasPenalties() const {
+  return options_.repetition_penalty != 1 || options_.frequency_penalty != 0 ||
+         options_.presence_penalty != 0;
+}
+
 void Sampler::AddBiasAndPenalties(absl::Span<const int32_t> history) {
   for (const auto& [token, bias] : options_.logit_bias) logits_[static_cast<size_t>(token)] += bias;
-  if (options_.repetition_penalty == 1 && options_.frequency_penalty == 0 &&
-      options_.presence_penalty == 0) {
-    return;
-  }
+  if (!HasPenalties()) return;
   if (options_.penalty_window > 0) {
     const auto window = static_cast<size_t>(options_.penalty_window);
     history = history.last(std::min(history.size(), window));
@@ -125,15 +131,25 @@ absl::StatusOr<int32_t> Sampler::Sample(absl::Span<const float> logits,
     return absl::InvalidArgumentError(
         absl::StrCat("expected ", vocabulary_, " logits, got ", logits.size()));
   }
+  if (options_.temperature == 0 && options_.logit_bias.empty() && !HasPenalties()) {
+    // Without a copy of the logits.
+    float largest = -std::numeric_limits<float>::infinity();
+    int32_t token = -1;
+    for (size_t t = 0; t < logits.size(); ++t) {
+      if (!(logits[t] > largest)) continue;
+      largest = logits[t];
+      token = static_cast<int32_t>(t);
+    }
+    if (token < 0) return NoLogitError();
+    return token;
+  }
   logits_.assign(logits.begin(), logits.end());
   for (double& logit : logits_) {
     if (std::isnan(logit)) logit = -kInf;
   }
   AddBiasAndPenalties(history);
   const auto largest = std::max_element(logits_.begin(), logits_.end());
-  if (!(*largest > -kInf)) {
-    return absl::InvalidArgumentError("expected a finite logit, got only -infinity and NaN");
-  }
+  if (!(*largest > -kInf)) return NoLogitError();
   if (options_.temperature == 0 || *largest == kInf) {
     return static_cast<int32_t>(largest - logits_.begin());
   }

@@ -65,6 +65,7 @@ class Sampler {
   Sampler(SamplerOptions options, int64_t vocabulary)
       : options_(std::move(options)), vocabulary_(vocabulary) {}
 
+  bool HasPenalties() const;
   void AddBiasAndPenalties(absl::Span<const int32_t> history);
   // `largest`: the largest logit. `random`: in [0, 1).
   int32_t Draw(double largest, double random);

@@ -51,7 +51,11 @@ int32_t Greedy(SamplerOptions options, const std::vector<float>& logits,
 
 const std::vector<float> kLogits = {1, 3, 2, 0, 3};
 
-TEST(SamplerTest, GreedyReturnsTheFirstMaximum) { EXPECT_EQ(Greedy({}, kLogits), 1); }
+TEST(SamplerTest, GreedyReturnsTheFirstMaximum) {
+  EXPECT_EQ(Greedy({}, kLogits), 1);
+  EXPECT_EQ(Greedy({.logit_bias = {{3, 0}}}, kLogits), 1);
+  EXPECT_EQ(Greedy({}, {NAN, -kInf, -5, kInf, kInf}), 3);
+}
 
 TEST(SamplerTest, FrequenciesFollowTheSoftmax) {
   // Standard deviation of a count: sqrt(4000 p (1 - p)) <= 32. Five of them: 160.
@@ -145,8 +149,11 @@ TEST(SamplerTest, NanIsNeverDrawn) {
 
 TEST(SamplerTest, RejectsLogitsWithoutAFiniteValue) {
   ASSERT_OK_AND_ASSIGN(Sampler sampler, Sampler::Create({}, 2));
-  EXPECT_THAT(sampler.Sample({-kInf, NAN}, {}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("only -infinity and NaN")));
+  ASSERT_OK_AND_ASSIGN(Sampler greedy, Sampler::Create(SamplerOptions::Greedy(), 2));
+  for (Sampler* each : {&sampler, &greedy}) {
+    EXPECT_THAT(each->Sample({-kInf, NAN}, {}),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("only -infinity and NaN")));
+  }
   EXPECT_THAT(sampler.Sample({1}, {}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected 2 logits, got 1")));
 }

@@ -8,27 +8,17 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/core/byte_reader.h"
 #include "runtime/core/bytes.h"
-#include "runtime/core/element.h"
 #include "runtime/core/evalue.h"
 #include "runtime/core/sha256.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/tensor_view.h"
+#include "runtime/llm/logits_rows.h"
+#include "runtime/llm/ngram_draft.h"
 
 namespace belay::llm {
 namespace {
 
 constexpr std::string_view kMagic = "BELAYSE1";
-
-// Copies the last row of logits.
-template <class T>
-void CopyRow(const TensorView& logits, float* to) {
-  const int last = logits.rank() - 1;
-  const int64_t rows = logits.rank() < 2 ? 1 : logits.sizes[last - 1];
-  const T* row = logits.as<const T>() + (last > 0 ? (rows - 1) * logits.strides[last - 1] : 0);
-  for (int64_t j = 0; j < logits.sizes[last]; ++j) {
-    to[j] = static_cast<float>(row[j * logits.strides[last]]);
-  }
-}
 
 template <class T>
 EValue TensorOf(std::vector<T>& values, int rank) {
@@ -67,35 +57,49 @@ std::string_view FinishReasonName(FinishReason reason) {
   return "invalid";
 }
 
-absl::StatusOr<Session> Session::Create(const TextModel& model, const SessionOptions& options) {
-  Session session(&model);
-  session.options_ = options;
-  const std::string &prefill = model.prefill().plan->name, &decode = model.decode().plan->name;
-  std::vector<std::string> names = {decode};
-  if (!model.has_one_method()) names.push_back(prefill);
-  ABSL_ASSIGN_OR_RETURN(SharedState state, SharedState::Create(model.program(), names));
-  session.state_ = std::make_unique<SharedState>(std::move(state));
-  const auto load = [&](const std::string& name) -> absl::StatusOr<std::unique_ptr<Method>> {
-    ABSL_ASSIGN_OR_RETURN(
-        Method method, Method::Load(model.program(), name, model.kernels(), model.backends(),
-                                    {.state = session.state_.get(), .threads = model.threads()}));
-    return std::make_unique<Method>(std::move(method));
-  };
-  ABSL_ASSIGN_OR_RETURN(session.decode_, load(decode));
-  if (!model.has_one_method()) {
-    ABSL_ASSIGN_OR_RETURN(session.prefill_, load(prefill));
+Session::Session(const TextModel* model, const SessionOptions& options)
+    : model_(model),
+      rewind_(options.rewind.value_or(model->use_positional_cache() ? Rewind::kMovePosition
+                                                                    : Rewind::kEvaluateAgain)) {}
+
+std::vector<std::string> Session::MethodNames(const TextModel& model) {
+  std::vector<std::string> names;
+  for (const TextMethod* method : {&model.decode(), &model.prefill(), model.verify()}) {
+    if (method == nullptr) continue;
+    const std::string& name = method->plan->name;
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
+  return names;
+}
+
+absl::StatusOr<Session> Session::Create(const TextModel& model, const SessionOptions& options) {
+  Session session(&model, options);
+  ABSL_ASSIGN_OR_RETURN(SharedState state,
+                        SharedState::Create(model.program(), MethodNames(model)));
+  session.state_ = std::make_unique<SharedState>(std::move(state));
+  ABSL_RETURN_IF_ERROR(session.MethodOf(model.decode()).status());
+  ABSL_RETURN_IF_ERROR(session.MethodOf(model.prefill()).status());
   return session;
 }
 
-Method& Session::MethodOf(const TextMethod& signature) {
-  return &signature == &model_->prefill() && prefill_ != nullptr ? *prefill_ : *decode_;
+absl::StatusOr<Method*> Session::MethodOf(const TextMethod& signature) {
+  for (const std::unique_ptr<Method>& method : methods_) {
+    if (&method->plan() == signature.plan) return method.get();
+  }
+  ABSL_ASSIGN_OR_RETURN(
+      Method method,
+      Method::Load(model_->program(), signature.plan->name, model_->kernels(), model_->backends(),
+                   {.state = state_.get(), .threads = model_->threads()}));
+  methods_.push_back(std::make_unique<Method>(std::move(method)));
+  return methods_.back().get();
 }
 
-absl::Status Session::Call(const TextMethod& signature, int64_t count, bool last,
-                           const ExecuteOptions& execute) {
+absl::Status Session::Call(const TextMethod& signature, int64_t count,
+                           absl::Span<const int32_t> draft, int64_t rows,
+                           std::vector<float>& logits, const ExecuteOptions& execute) {
   const auto first = tokens_.begin() + evaluated_;
-  ids64_.assign(first, first + count);
+  ids64_.assign(first, first + (count - static_cast<int64_t>(draft.size())));
+  ids64_.insert(ids64_.end(), draft.begin(), draft.end());
   positions64_.resize(signature.position_input == PositionInput::kEach ? static_cast<size_t>(count)
                                                                        : 1);
   for (size_t i = 0; i < positions64_.size(); ++i) {
@@ -103,7 +107,7 @@ absl::Status Session::Call(const TextMethod& signature, int64_t count, bool last
   }
   ids32_.assign(ids64_.begin(), ids64_.end());
   positions32_.assign(positions64_.begin(), positions64_.end());
-  Method& method = MethodOf(signature);
+  ABSL_ASSIGN_OR_RETURN(Method* const method, MethodOf(signature));
   const EValue ids = signature.tokens_dtype == DType::kInt64
                          ? TensorOf(ids64_, signature.tokens_rank)
                          : TensorOf(ids32_, signature.tokens_rank);
@@ -113,31 +117,68 @@ absl::Status Session::Call(const TextMethod& signature, int64_t count, bool last
                     ? TensorOf(positions64_, signature.positions_rank)
                     : TensorOf(positions32_, signature.positions_rank);
   }
-  ABSL_RETURN_IF_ERROR(method.SetInput(signature.tokens, ids));
-  ABSL_RETURN_IF_ERROR(method.SetInput(signature.positions, positions));
-  ABSL_RETURN_IF_ERROR(method.Execute(execute));
-  if (!last) return absl::OkStatus();
-  const TensorView& logits = *method.GetOutput(0).get_if<TensorView>();
-  if (logits.numel() == 0) {
+  ABSL_RETURN_IF_ERROR(method->SetInput(signature.tokens, ids));
+  ABSL_RETURN_IF_ERROR(method->SetInput(signature.positions, positions));
+  ABSL_RETURN_IF_ERROR(method->Execute(execute));
+  if (rows == 0) return absl::OkStatus();
+  const TensorView& all = *method->GetOutput(0).get_if<TensorView>();
+  if (LogitsRows(all) < rows) {
     return absl::InvalidArgumentError(
-        absl::StrCat("expected logits of the last token, got ", logits.ToString()));
+        absl::StrCat("expected logits of the last ", rows, " tokens, got ", all.ToString()));
   }
-  logits_.resize(static_cast<size_t>(signature.vocabulary));
-  if (logits.dtype == DType::kFloat32) CopyRow<float>(logits, logits_.data());
-  if (logits.dtype == DType::kBFloat16) CopyRow<BFloat16>(logits, logits_.data());
-  if (logits.dtype == DType::kFloat16) CopyRow<Half>(logits, logits_.data());
+  logits.resize(static_cast<size_t>(signature.vocabulary * rows));
+  for (int64_t i = 0; i < rows; ++i) {
+    CopyLogits(all, LogitsRows(all) - rows + i, logits.data() + i * signature.vocabulary);
+  }
   return absl::OkStatus();
+}
+
+bool Session::HasOnePending() const {
+  return !must_reset_ && evaluated_ + 1 == position() &&
+         (draft_at_ == draft_.size() || draft_[draft_at_] != tokens_.back());
+}
+
+absl::Status Session::EvaluateDraft(absl::Span<const int32_t> draft,
+                                    const ExecuteOptions& execute) {
+  const auto rows = static_cast<int64_t>(draft.size()) + 1;
+  DropDraft();
+  ABSL_RETURN_IF_ERROR(Call(*model_->verify(), rows, draft, rows, draft_logits_, execute));
+  draft_.assign(draft.begin(), draft.end());
+  logits_.assign(draft_logits_.begin(), draft_logits_.begin() + model_->vocabulary());
+  logits_at_ = ++evaluated_;
+  return absl::OkStatus();
+}
+
+void Session::TakeDraft() {
+  for (; evaluated_ < position() && draft_at_ < draft_.size(); ++draft_at_) {
+    if (draft_[draft_at_] != tokens_[static_cast<size_t>(evaluated_)]) {
+      DropDraft();
+      return;
+    }
+    const auto row =
+        draft_logits_.begin() + static_cast<ptrdiff_t>(draft_at_ + 1) * model_->vocabulary();
+    logits_.assign(row, row + model_->vocabulary());
+    logits_at_ = ++evaluated_;
+  }
 }
 
 absl::Status Session::Evaluate(const ExecuteOptions& execute) {
   if (has_logits() || tokens_.empty()) return absl::OkStatus();
+  const absl::Status status = EvaluateByCalls(execute);
+  if (!keeps_methods_) methods_.clear();
+  return status;
+}
+
+absl::Status Session::EvaluateByCalls(const ExecuteOptions& execute) {
   if (must_reset_) {
-    decode_->ResetState();
-    if (prefill_ != nullptr) prefill_->ResetState();
+    if (methods_.empty()) state_->Reset();
+    for (const std::unique_ptr<Method>& method : methods_) method->ResetState();
     evaluated_ = 0;
     must_reset_ = false;
   }
+  TakeDraft();
   while (evaluated_ < position()) {
+    DropDraft();
     const int64_t left = position() - evaluated_;
     const TextMethod* signature = &model_->prefill();
     int64_t count = std::min(left, signature->most);
@@ -146,10 +187,11 @@ absl::Status Session::Evaluate(const ExecuteOptions& execute) {
       signature = &model_->decode();
       count = 1;
     }
-    const absl::Status status = Call(*signature, count, count == left, execute);
+    const absl::Status status =
+        Call(*signature, count, {}, count == left ? 1 : 0, logits_, execute);
     if (!status.ok()) {
       // The failed call may have written a part of the state.
-      must_reset_ = options_.rewind == Rewind::kEvaluateAgain;
+      must_reset_ = rewind_ == Rewind::kEvaluateAgain;
       return status;
     }
     evaluated_ += count;
@@ -160,11 +202,12 @@ absl::Status Session::Evaluate(const ExecuteOptions& execute) {
 
 void Session::Truncate(int64_t position) {
   tokens_.resize(static_cast<size_t>(position));
+  DropDraft();
   if (logits_at_ > position) logits_at_ = 0;
   // Without logits, the last token is evaluated again.
   const int64_t kept = has_logits() ? position : std::max<int64_t>(position - 1, 0);
   if (evaluated_ <= kept) return;
-  if (options_.rewind == Rewind::kEvaluateAgain) {
+  if (rewind_ == Rewind::kEvaluateAgain) {
     must_reset_ = true;
   } else {
     evaluated_ = kept;
@@ -220,6 +263,22 @@ absl::StatusOr<Generation> Session::Generate(const GenerateOptions& options) {
 }
 
 absl::StatusOr<TokenStream> TokenStream::Create(Session& session, GenerateOptions options) {
+  if (options.speculate < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("speculate: expected at least 0, got ", options.speculate));
+  }
+  if (options.speculate > 0 && session.model().verify() == nullptr) {
+    return absl::UnimplementedError(absl::StrCat(
+        "speculate: expected a method that returns logits of all its tokens, got method '",
+        session.model().prefill().plan->name,
+        "' with those of the last token; import the model with 'belay import-gguf --speculate N', "
+        "or add a method 'verify'"));
+  }
+  if (options.speculate > 0 && session.rewind_ != Rewind::kMovePosition) {
+    return absl::UnimplementedError(
+        "speculate: expected a cache that is written by position, and the program does not state "
+        "it: lower with '--constant-method use_positional_cache=1' if that is true");
+  }
   if (options.max_tokens < 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("max_tokens: expected at least 0, got ", options.max_tokens));
@@ -244,6 +303,7 @@ absl::StatusOr<std::optional<GeneratedToken>> TokenStream::Next() {
   }
   const int64_t context = session_->model().context_length(), position = session_->position();
   if (context > 0 && position >= context) return end(FinishReason::kContextFull);
+  ABSL_RETURN_IF_ERROR(Speculate());
   ABSL_ASSIGN_OR_RETURN(const absl::Span<const float> logits, session_->Logits(options_.execute));
   ABSL_ASSIGN_OR_RETURN(const int32_t token, sampler_.Sample(logits, session_->tokens()));
   if (std::find(options_.stop_tokens.begin(), options_.stop_tokens.end(), token) !=
@@ -251,10 +311,33 @@ absl::StatusOr<std::optional<GeneratedToken>> TokenStream::Next() {
     return end(FinishReason::kStopToken);
   }
   ABSL_ASSIGN_OR_RETURN(text_, stop_.Push(token));
+  if (session_->draft_at_ < session_->draft_.size() &&
+      session_->draft_[session_->draft_at_] == token) {
+    ++result_.accepted;
+  }
   session_->tokens_.push_back(token);
   result_.tokens.push_back(token);
   result_.text += text_;
   return GeneratedToken{token, text_};
+}
+
+absl::Status TokenStream::Speculate() {
+  if (options_.speculate == 0 || !session_->HasOnePending()) return absl::OkStatus();
+  const TextMethod& verify = *session_->model().verify();
+  const int64_t context = session_->model().context_length(), position = session_->position();
+  // The last token that may be generated needs no logits.
+  int64_t most = std::min({options_.speculate, verify.most - 1,
+                           options_.max_tokens - static_cast<int64_t>(result_.tokens.size()) - 1});
+  if (context > 0) most = std::min(most, context - position);
+  const absl::Span<const int32_t> tokens = session_->tokens();
+  absl::Span<const int32_t> draft = NgramDraft(tokens, most);
+  while (!draft.empty() && !verify.Supports(static_cast<int64_t>(draft.size()) + 1)) {
+    draft.remove_suffix(1);
+  }
+  if (draft.empty()) return absl::OkStatus();
+  ABSL_RETURN_IF_ERROR(session_->EvaluateDraft(draft, options_.execute));
+  result_.drafted += static_cast<int64_t>(draft.size());
+  return absl::OkStatus();
 }
 
 absl::Status TokenStream::Finish(FinishReason reason) {
@@ -276,7 +359,7 @@ absl::Status Session::Cut(int64_t position) {
 }
 
 absl::StatusOr<Session> Session::Fork() const {
-  ABSL_ASSIGN_OR_RETURN(Session fork, Create(*model_, options_));
+  ABSL_ASSIGN_OR_RETURN(Session fork, Create(*model_, {.rewind = rewind_}));
   ABSL_RETURN_IF_ERROR(fork.state_->Restore(state_->Save()));
   fork.tokens_ = tokens_;
   fork.evaluated_ = evaluated_;
@@ -331,6 +414,7 @@ absl::Status Session::Restore(std::string_view saved) {
     ABSL_RETURN_IF_ERROR(state_->Restore(AsString(reader.rest())));
   }
   must_reset_ = sizes.state == 0;
+  DropDraft();
   tokens_ = std::move(tokens);
   evaluated_ = static_cast<int64_t>(sizes.evaluated);
   logits_at_ = sizes.logits != 0 ? static_cast<int64_t>(sizes.tokens) : 0;

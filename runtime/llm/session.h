@@ -36,7 +36,8 @@ enum class Rewind {
 };
 
 struct SessionOptions {
-  Rewind rewind = Rewind::kEvaluateAgain;
+  // nullopt: kMovePosition if TextModel::use_positional_cache(), otherwise kEvaluateAgain.
+  std::optional<Rewind> rewind = std::nullopt;
 };
 
 // A generated token, as given to the callback.
@@ -63,6 +64,11 @@ struct GenerateOptions {
   // Called by Session::Generate for each token. Returning false ends the generation after it
   // (kCallback).
   std::function<bool(const GeneratedToken&)> on_token;
+  // Speculative decoding by n-gram lookup (ngram_draft.h): evaluates up to this many drafted tokens
+  // together with the last token. 0: none. The tokens equal those without it, for every kind of
+  // sampling, up to the rounding of methods that evaluate other numbers of tokens. Requires
+  // TextModel::verify() and Rewind::kMovePosition.
+  int64_t speculate = 0;
   ExecuteOptions execute;  // deadline, cancellation and limits
 };
 
@@ -70,6 +76,7 @@ struct Generation {
   std::vector<int32_t> tokens;
   std::string text;
   FinishReason finish = FinishReason::kMaxTokens;
+  int64_t drafted = 0, accepted = 0;  // tokens of speculative decoding
 };
 
 // Not thread-safe; sessions of one model may be used by several threads. Each has its own cache and
@@ -102,7 +109,7 @@ class Session {
   const std::vector<int32_t>& tokens() const { return tokens_; }
   int64_t position() const { return static_cast<int64_t>(tokens_.size()); }
   const TextModel& model() const { return *model_; }
-  // Bytes of the cache.
+  // Bytes of the cache; 0 in a batch.
   uint64_t state_bytes() const { return state_->memory_bytes(); }
 
   // Removes the tokens from `position` on (SessionOptions::rewind).
@@ -121,28 +128,51 @@ class Session {
   absl::Status Restore(std::string_view saved);
 
  private:
+  friend class Batch;
   friend class TokenStream;
-  explicit Session(const TextModel* model) : model_(model) {}
+  Session(const TextModel* model, const SessionOptions& options);
 
+  // The methods whose state the session has.
+  static std::vector<std::string> MethodNames(const TextModel& model);
+  // Returns the method; loads it if necessary.
+  absl::StatusOr<Method*> MethodOf(const TextMethod& signature);
   // Evaluates tokens_ from evaluated_ on, and copies the logits of the last one.
   absl::Status Evaluate(const ExecuteOptions& execute);
-  absl::Status Call(const TextMethod& signature, int64_t count, bool last,
-                    const ExecuteOptions& execute);
-  Method& MethodOf(const TextMethod& signature);
+  absl::Status EvaluateByCalls(const ExecuteOptions& execute);
+  // Evaluates tokens from evaluated_ on: those of tokens_, then `draft`. Copies the last `rows` rows
+  // of logits to `logits`.
+  absl::Status Call(const TextMethod& signature, int64_t count, absl::Span<const int32_t> draft,
+                    int64_t rows, std::vector<float>& logits, const ExecuteOptions& execute);
+  // Evaluates the last token and a draft that may follow it. Precondition: HasOnePending().
+  absl::Status EvaluateDraft(absl::Span<const int32_t> draft, const ExecuteOptions& execute);
+  void DropDraft() {
+    draft_.clear();
+    draft_at_ = 0;
+  }
+  // Uses logits of the draft for tokens that equal it.
+  void TakeDraft();
+  // Whether only the last token is not evaluated, and is not in the draft.
+  bool HasOnePending() const;
   // Removes tokens; 0 <= position <= position().
   void Truncate(int64_t position);
   bool has_logits() const { return logits_at_ > 0 && logits_at_ == position(); }
   absl::Status CheckTokens(absl::Span<const int32_t> tokens) const;
 
   const TextModel* model_;
-  SessionOptions options_;
+  Rewind rewind_;
+  bool keeps_methods_ = true;  // otherwise they are loaded for each evaluation
   std::unique_ptr<SharedState> state_;
-  std::unique_ptr<Method> prefill_, decode_;  // prefill_: null if decode_ does both
+  std::vector<std::unique_ptr<Method>> methods_;  // those that are loaded
   std::vector<int32_t> tokens_;
   int64_t evaluated_ = 0;    // tokens in the cache
   bool must_reset_ = false;  // The cache is not that of the first evaluated_ tokens.
   std::vector<float> logits_;
   int64_t logits_at_ = 0;  // number of tokens that logits_ follow; 0: none
+  // The cache has rows for draft_[draft_at_], … after those of the evaluated tokens. Row i of
+  // draft_logits_ follows draft_[i - 1].
+  std::vector<int32_t> draft_;
+  std::vector<float> draft_logits_;
+  size_t draft_at_ = 0;
   // Inputs of a call.
   std::vector<int64_t> ids64_, positions64_;
   std::vector<int32_t> ids32_, positions32_;
@@ -155,7 +185,9 @@ class TokenStream {
   // The session and the tokenizer must outlive the stream. Ignores GenerateOptions::on_token.
   //   kFailedPrecondition  the session is empty
   //   kInvalidArgument     options of Sampler::Create; stop strings without a tokenizer;
-  //                        max_tokens < 0
+  //                        max_tokens < 0; speculate < 0
+  //   kUnimplemented       `speculate`, and the model returns only the logits of the last token
+  //                        of a call; or the session is not Rewind::kMovePosition
   static absl::StatusOr<TokenStream> Create(Session& session ABSL_ATTRIBUTE_LIFETIME_BOUND,
                                             GenerateOptions options);
 
@@ -171,6 +203,9 @@ class TokenStream {
   const Generation& result() const { return result_; }
 
  private:
+  // Evaluates a draft, if there is one.
+  absl::Status Speculate();
+
   TokenStream(Session* session, GenerateOptions options, Sampler sampler, StopStrings stop)
       : session_(session),
         options_(std::move(options)),

@@ -19,8 +19,13 @@ constexpr std::string_view kTokenNames[] = {"input_ids", "tokens", "token_ids", 
 constexpr std::string_view kPositionNames[] = {"cache_position", "input_pos", "positions",
                                                "position",       "start_pos", "pos"};
 constexpr std::string_view kContextMethods[] = {"get_max_context_len", "get_max_seq_len"};
+constexpr std::string_view kCacheMethods[] = {"use_positional_cache"};
 
 bool IsInteger(DType dtype) { return dtype == DType::kInt64 || dtype == DType::kInt32; }
+
+bool IsFloat(DType dtype) {
+  return dtype == DType::kFloat32 || dtype == DType::kBFloat16 || dtype == DType::kFloat16;
+}
 
 template <size_t N>
 bool IsOneOf(std::string_view name, const std::string_view (&names)[N]) {
@@ -61,6 +66,19 @@ class SignatureReader {
       ReadPositions();
     }
     ReadLogits();
+    CheckCache();
+    return method_;
+  }
+
+  // Reads a method that evaluates one token of each of several sequences.
+  TextMethod ReadBatch() {
+    if (FindInputs()) ReadRows();
+    CheckCache();
+    return method_;
+  }
+
+ private:
+  void CheckCache() {
     // A counter is not a cache.
     const bool has_cache = std::any_of(
         plan_.state.begin(), plan_.state.end(),
@@ -69,10 +87,8 @@ class SignatureReader {
       Problem(absl::StrCat("expected a cache as state (a buffer of rank 2 or more), got ",
                            plan_.state.size(), " other buffers"));
     }
-    return method_;
   }
 
- private:
   void Problem(std::string_view what) {
     problems_.push_back(absl::StrCat("method ", Quoted(plan_.name), ": ", what));
   }
@@ -184,18 +200,53 @@ class SignatureReader {
   void ReadLogits() {
     const TensorPlan* tensor = plan_.outputs.empty() ? nullptr : TensorOf(plan_, plan_.outputs[0]);
     const size_t rank = tensor == nullptr ? 0 : tensor->sizes.size();
-    const bool floating = tensor != nullptr &&
-                          (tensor->dtype == DType::kFloat32 || tensor->dtype == DType::kBFloat16 ||
-                           tensor->dtype == DType::kFloat16);
-    if (!floating || (rank != 2 && rank != 3) || (rank == 3 && tensor->sizes[0] != 1) ||
-        (tensor->dynamic_dims >> (rank - 1) & 1) != 0 || tensor->sizes[rank - 1] < 1 ||
-        tensor->sizes[rank - 1] > INT32_MAX) {
+    if (tensor == nullptr || !IsFloat(tensor->dtype) || (rank != 2 && rank != 3) ||
+        (rank == 3 && tensor->sizes[0] != 1) || (tensor->dynamic_dims >> (rank - 1) & 1) != 0 ||
+        tensor->sizes[rank - 1] < 1 || tensor->sizes[rank - 1] > INT32_MAX) {
       Problem(absl::StrCat(
           "expected logits f32, bf16 or f16 [1,n,v] or [1,v] as the first output, got ",
           plan_.outputs.empty() ? "no outputs" : Describe(plan_, plan_.outputs[0])));
       return;
     }
     method_.vocabulary = tensor->sizes[rank - 1];
+    // Equal maxima: both are 1, or the rows are those of the tokens.
+    method_.has_all_logits =
+        tensor->sizes[rank - 2] == method_.most &&
+        (method_.least == method_.most || (tensor->dynamic_dims >> (rank - 2) & 1) != 0);
+  }
+
+  // Reads tokens [B, 1] or [B], positions [B] and logits [B, 1, v] or [B, v].
+  void ReadRows() {
+    const uint32_t tokens_value = plan_.inputs[method_.tokens].value;
+    const uint32_t positions_value = plan_.inputs[method_.positions].value;
+    const TensorPlan* tokens = TensorOf(plan_, tokens_value);
+    const TensorPlan* positions = TensorOf(plan_, positions_value);
+    const TensorPlan* logits = plan_.outputs.empty() ? nullptr : TensorOf(plan_, plan_.outputs[0]);
+    const auto is_static = [](const TensorPlan* tensor, size_t least, size_t most) {
+      return tensor != nullptr && tensor->is_static() && tensor->sizes.size() >= least &&
+             tensor->sizes.size() <= most && tensor->sizes[0] >= 1;
+    };
+    const bool fits =
+        is_static(tokens, 1, 2) && is_static(positions, 1, 1) && is_static(logits, 2, 3) &&
+        IsInteger(tokens->dtype) && IsInteger(positions->dtype) && IsFloat(logits->dtype) &&
+        (tokens->sizes.size() == 1 || tokens->sizes[1] == 1) &&
+        (logits->sizes.size() == 2 || logits->sizes[1] == 1) &&
+        positions->sizes[0] == tokens->sizes[0] && logits->sizes[0] == tokens->sizes[0] &&
+        logits->sizes.back() >= 1 && logits->sizes.back() <= INT32_MAX;
+    if (!fits) {
+      Problem(absl::StrCat(
+          "expected token ids i64 or i32 [B,1] or [B], positions i64 or i32 [B], and logits f32, "
+          "bf16 or f16 [B,1,v] or [B,v] of static sizes, got ",
+          Describe(plan_, tokens_value), ", ", Describe(plan_, positions_value), " and ",
+          plan_.outputs.empty() ? "no outputs" : Describe(plan_, plan_.outputs[0])));
+      return;
+    }
+    method_.tokens_dtype = tokens->dtype;
+    method_.positions_dtype = positions->dtype;
+    method_.tokens_rank = static_cast<int>(tokens->sizes.size());
+    method_.sessions = tokens->sizes[0];
+    method_.vocabulary = logits->sizes.back();
+    method_.has_all_logits = true;
   }
 
   const MethodPlan& plan_;
@@ -215,7 +266,9 @@ absl::StatusOr<std::pair<const MethodPlan*, const MethodPlan*>> FindMethods(
       has_prefill = has_prefill || method.name == "prefill";
       has_decode = has_decode || method.name == "decode";
       names.push_back(method.name);
-      if (!method.inputs.empty()) with_inputs.push_back(&method);
+      if (!method.inputs.empty() && method.name != kVerifyMethod && method.name != kBatchMethod) {
+        with_inputs.push_back(&method);
+      }
     }
     if (!has_prefill || !has_decode) {
       if (with_inputs.size() == 1) return std::pair(with_inputs[0], with_inputs[0]);
@@ -231,9 +284,9 @@ absl::StatusOr<std::pair<const MethodPlan*, const MethodPlan*>> FindMethods(
   return std::pair(first, second);
 }
 
-// Returns the result of a constant method of the program, or 0.
-int64_t ContextLength(const Program& program) {
-  for (std::string_view name : kContextMethods) {
+// Returns the positive result of the first of these constant methods that the program has, or 0.
+int64_t Constant(const Program& program, absl::Span<const std::string_view> names) {
+  for (std::string_view name : names) {
     for (const MethodPlan& method : program.methods()) {
       if (method.name != name || !method.inputs.empty() || method.outputs.size() != 1) continue;
       const auto* value = std::get_if<int64_t>(&method.values[method.outputs[0]]);
@@ -241,6 +294,11 @@ int64_t ContextLength(const Program& program) {
     }
   }
   return 0;
+}
+
+const MethodPlan* FindOptional(const Program& program, std::string_view name) {
+  const absl::StatusOr<const MethodPlan*> method = program.FindMethod(name);
+  return method.ok() ? *method : nullptr;
 }
 
 std::string DigestOf(const Program& program, const TextMethod& prefill, const TextMethod& decode) {
@@ -259,6 +317,11 @@ std::string DigestOf(const Program& program, const TextMethod& prefill, const Te
 
 }  // namespace
 
+const TextMethod* TextModel::verify() const {
+  if (verify_.has_value()) return &*verify_;
+  return prefill_.has_all_logits && prefill_.most > 1 ? &prefill_ : nullptr;
+}
+
 absl::StatusOr<TextModel> TextModel::Create(const Program& program, const KernelRegistry& kernels,
                                             const BackendRegistry& backends,
                                             const TextModelOptions& options) {
@@ -274,13 +337,27 @@ absl::StatusOr<TextModel> TextModel::Create(const Program& program, const Kernel
                       ? model.prefill_
                       : SignatureReader(*methods.second, problems).Read();
   const TextMethod& decode = model.decode_;
+  if (const MethodPlan* verify = FindOptional(program, kVerifyMethod)) {
+    model.verify_ = SignatureReader(*verify, problems).Read();
+    if (problems.empty() && !model.verify_->has_all_logits) {
+      problems.push_back(absl::StrCat("method ", Quoted(kVerifyMethod),
+                                      ": expected logits of all tokens, got ",
+                                      Describe(*verify, verify->outputs[0])));
+    }
+  }
+  if (const MethodPlan* batch = FindOptional(program, kBatchMethod)) {
+    model.batch_ = SignatureReader(*batch, problems).ReadBatch();
+  }
   if (problems.empty() && !decode.Supports(1)) {
     problems.push_back(absl::StrCat("method ", Quoted(decode.plan->name),
                                     ": expected to accept one token, got at least ", decode.least));
   }
-  if (problems.empty() && model.prefill_.vocabulary != decode.vocabulary) {
-    problems.push_back(absl::StrCat("expected vocabularies of one size, got ",
-                                    model.prefill_.vocabulary, " and ", decode.vocabulary));
+  const TextMethod* const others[] = {&model.prefill_, model.verify(), model.batch()};
+  for (const TextMethod* other : others) {
+    if (!problems.empty() || other == nullptr || other->vocabulary == decode.vocabulary) continue;
+    problems.push_back(absl::StrCat("expected vocabularies of one size, got ", other->vocabulary,
+                                    " in method ", Quoted(other->plan->name), " and ",
+                                    decode.vocabulary));
   }
   if (options.context_length < 0) {
     problems.push_back(
@@ -288,7 +365,8 @@ absl::StatusOr<TextModel> TextModel::Create(const Program& program, const Kernel
   }
   if (!problems.empty()) return absl::InvalidArgumentError(absl::StrJoin(problems, "; "));
   model.context_length_ =
-      options.context_length != 0 ? options.context_length : ContextLength(program);
+      options.context_length != 0 ? options.context_length : Constant(program, kContextMethods);
+  model.use_positional_cache_ = Constant(program, kCacheMethods) != 0;
   model.digest_ = DigestOf(program, model.prefill_, decode);
   return model;
 }

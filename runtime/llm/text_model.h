@@ -24,6 +24,9 @@ enum class PositionInput {
   kFirst,  // an integer, or integers [] or [1]: the position of the first token
 };
 
+// Names of optional methods.
+inline constexpr char kVerifyMethod[] = "verify", kBatchMethod[] = "decode_batch";
+
 // The checked signature of a method: token ids and positions in, logits out.
 struct TextMethod {
   const MethodPlan* plan = nullptr;
@@ -35,6 +38,8 @@ struct TextMethod {
   // Numbers of tokens in one call: least, least + step, …, most.
   int64_t least = 1, most = 1, step = 1;
   int64_t vocabulary = 0;
+  bool has_all_logits = false;  // of all tokens of a call, not only of the last
+  int64_t sessions = 1;         // rows of tokens, positions and logits; above 1 with one token each
 
   bool Supports(int64_t count) const {
     return count >= least && count <= most && (count - least) % step == 0;
@@ -43,7 +48,7 @@ struct TextMethod {
 
 struct TextModelOptions {
   // Names of the methods. "": `prefill` and `decode` if the program has both, otherwise its only
-  // method that has inputs, which does both.
+  // method that has inputs, apart from kVerifyMethod and kBatchMethod, which does both.
   std::string prefill, decode;
   // Positions of the cache. 0: the value of the program's constant method get_max_context_len or
   // get_max_seq_len (`belay lower --constant-method`); without one, the model's own checks.
@@ -58,6 +63,14 @@ struct TextModelOptions {
 //   positions  int64 or int32 [n] (PositionInput::kEach), or [1], [] or an integer (kFirst)
 //   logits     float32, bfloat16 or float16 [1, n, v], [1, 1, v], [n, v] or [1, v]: the first
 //              output; its last row is used. Other outputs are ignored.
+//
+// Optional methods, for caches that are written by position (Rewind::kMovePosition):
+//
+//   verify        returns the logits of all n tokens, for speculative decoding
+//   decode_batch  evaluates one token of each of B sequences: token ids [B, 1] or [B], positions
+//                 [B], logits [B, 1, v] or [B, v]. Buffer X [1, ...] of the other methods is
+//                 X [B, ...] or batch.X [B, ...] there. A call writes row positions[i] of the cache
+//                 of sequence i, whose token attends to the rows up to this one.
 //
 // A buffer of rank 2 or more is state: the cache. Inputs are found by the names tokens, input_ids,
 // …, and cache_position, input_pos, position, …; with other names, the input of higher rank is the
@@ -81,6 +94,13 @@ class TextModel {
   const TextMethod& prefill() const { return prefill_; }
   const TextMethod& decode() const { return decode_; }
   bool has_one_method() const { return prefill_.plan == decode_.plan; }
+  // The method with logits of all tokens: `verify`, otherwise prefill() if it has them; or null.
+  const TextMethod* verify() const;
+  // decode_batch, or null.
+  const TextMethod* batch() const { return batch_.has_value() ? &*batch_ : nullptr; }
+  // Whether the constant method use_positional_cache of the program is not 0: caches are written by
+  // position (Rewind::kMovePosition).
+  bool use_positional_cache() const { return use_positional_cache_; }
   int64_t vocabulary() const { return decode_.vocabulary; }
   // Maximum number of tokens of a session; 0 if unknown.
   int64_t context_length() const { return context_length_; }
@@ -94,7 +114,9 @@ class TextModel {
   const BackendRegistry* backends_ = nullptr;
   ThreadPool* threads_ = nullptr;
   TextMethod prefill_, decode_;
+  std::optional<TextMethod> verify_, batch_;
   int64_t context_length_ = 0;
+  bool use_positional_cache_ = false;
   std::string digest_;
 };
 

@@ -150,6 +150,8 @@ Command BenchCommand() {
                   {"--tg", &bench->tg, "with --llm: numbers of tokens to generate; 0: none"},
                   {"--depth", &bench->depth,
                    "with --llm: numbers of tokens in the cache before each test"},
+                  {"--sessions", &bench->sessions,
+                   "with --llm: also generates with all sessions of a batch together"},
                   {"--repetitions",
                    &bench->repetitions,
                    "with --llm: runs per test",

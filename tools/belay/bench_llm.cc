@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -17,6 +19,7 @@
 #include "runtime/core/random.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/thread_pool.h"
+#include "runtime/llm/batch.h"
 #include "runtime/llm/session.h"
 #include "runtime/llm/text_model.h"
 #include "tools/belay/bench_llm.h"
@@ -32,10 +35,12 @@ namespace {
 // One row: a prompt or a generation after `depth` tokens.
 struct LlmTest {
   int64_t prompt = 0, generated = 0, depth = 0;
+  int64_t sessions = 1;  // that generate together
 
   std::string Name() const {
     return absl::StrCat(prompt > 0 ? "pp" : "tg", prompt > 0 ? prompt : generated,
-                        depth > 0 ? absl::StrCat(" @ d", depth) : "");
+                        depth > 0 ? absl::StrCat(" @ d", depth) : "",
+                        sessions > 1 ? absl::StrCat(" x ", sessions) : "");
   }
 };
 
@@ -60,23 +65,36 @@ absl::StatusOr<std::vector<LlmTest>> TestsOf(const BenchOptions& options) {
   return tests;
 }
 
-// Returns the seconds of one run. First cuts or extends the session to the depth, which is not
-// measured.
-absl::StatusOr<double> Run(const LlmTest& test, llm::Session& session, Random& random) {
-  const auto tokens = [&](int64_t count) {
-    std::vector<int32_t> result(static_cast<size_t>(count));
-    for (int32_t& token : result) {
-      token =
-          static_cast<int32_t>(random.Next() % static_cast<uint64_t>(session.model().vocabulary()));
-    }
-    return result;
-  };
+std::vector<int32_t> RandomTokens(int64_t count, int64_t vocabulary, Random& random) {
+  std::vector<int32_t> tokens(static_cast<size_t>(count));
+  for (int32_t& token : tokens) {
+    token = static_cast<int32_t>(random.Next() % static_cast<uint64_t>(vocabulary));
+  }
+  return tokens;
+}
+
+// Cuts or extends a session to the start of a test. Returns its number of tokens.
+absl::StatusOr<int64_t> Prepare(const LlmTest& test, llm::Session& session, Random& random) {
   // The first token of a generation needs logits.
   const int64_t start = std::max<int64_t>(test.depth, test.generated > 0 ? 1 : 0);
   if (session.position() > start) ABSL_RETURN_IF_ERROR(session.Cut(start));
-  ABSL_RETURN_IF_ERROR(session.Append(tokens(start - session.position())));
+  ABSL_RETURN_IF_ERROR(session.Append(
+      RandomTokens(start - session.position(), session.model().vocabulary(), random)));
   if (start > 0) ABSL_RETURN_IF_ERROR(session.Logits().status());
-  const std::vector<int32_t> prompt = tokens(test.prompt);
+  return start;
+}
+
+absl::Status ContextError(const LlmTest& test, int64_t start, const llm::TextModel& model) {
+  return absl::OutOfRangeError(absl::StrCat("expected a context length of at least ",
+                                            start + test.generated, " tokens, got ",
+                                            model.context_length()));
+}
+
+// Returns the seconds of one run, without Prepare.
+absl::StatusOr<double> Run(const LlmTest& test, llm::Session& session, Random& random) {
+  ABSL_ASSIGN_OR_RETURN(const int64_t start, Prepare(test, session, random));
+  const std::vector<int32_t> prompt =
+      RandomTokens(test.prompt, session.model().vocabulary(), random);
   const absl::Time begin = absl::Now();
   if (test.prompt > 0) {
     ABSL_RETURN_IF_ERROR(session.Append(prompt));
@@ -85,18 +103,39 @@ absl::StatusOr<double> Run(const LlmTest& test, llm::Session& session, Random& r
     generate.max_tokens = test.generated;
     ABSL_ASSIGN_OR_RETURN(const llm::Generation generation, session.Generate(generate));
     if (generation.finish != llm::FinishReason::kMaxTokens) {
-      return absl::OutOfRangeError(absl::StrCat("expected a context length of at least ",
-                                                start + test.generated, " tokens, got ",
-                                                session.model().context_length()));
+      return ContextError(test, start, session.model());
     }
     ABSL_RETURN_IF_ERROR(session.Logits().status());  // evaluates the last token
   }
   return absl::ToDoubleSeconds(absl::Now() - begin);
 }
 
+// The same for all sessions of a batch.
+absl::StatusOr<double> RunBatch(const LlmTest& test, llm::Batch& batch, Random& random) {
+  std::vector<llm::TokenStream> streams;
+  for (int64_t i = 0; i < batch.size(); ++i) {
+    llm::Session& session = batch.session(i);
+    ABSL_ASSIGN_OR_RETURN(const int64_t start, Prepare(test, session, random));
+    if (start + test.generated > session.model().context_length()) {
+      return ContextError(test, start, session.model());
+    }
+    llm::GenerateOptions generate;
+    generate.max_tokens = test.generated;
+    ABSL_ASSIGN_OR_RETURN(llm::TokenStream stream, llm::TokenStream::Create(session, generate));
+    streams.push_back(std::move(stream));
+  }
+  const absl::Time begin = absl::Now();
+  for (int64_t step = 0; step < test.generated; ++step) {
+    for (llm::TokenStream& stream : streams) ABSL_RETURN_IF_ERROR(stream.Next().status());
+    ABSL_RETURN_IF_ERROR(batch.Step());
+  }
+  return absl::ToDoubleSeconds(absl::Now() - begin);
+}
+
 nlohmann::json Row(const BenchOptions& options, const LlmTest& test, uint64_t bytes,
                    const std::vector<double>& seconds) {
-  const auto tokens = static_cast<double>(test.prompt + test.generated);
+  const auto tokens =
+      static_cast<double>(test.prompt + test.generated) * static_cast<double>(test.sessions);
   std::vector<double> rates;
   double mean = 0, variance = 0;
   for (const double s : seconds) rates.push_back(tokens / std::max(s, 1e-9));
@@ -110,6 +149,7 @@ nlohmann::json Row(const BenchOptions& options, const LlmTest& test, uint64_t by
           {"n_prompt", test.prompt},
           {"n_gen", test.generated},
           {"n_depth", test.depth},
+          {"n_sessions", test.sessions},
           {"test", test.Name()},
           {"avg_ts", mean},
           {"stddev_ts", std::sqrt(variance)},
@@ -136,16 +176,28 @@ absl::Status BenchLlm(const BenchOptions& options) {
   // The contents of the cache do not affect the speed, so a cut only moves the position.
   ABSL_ASSIGN_OR_RETURN(llm::Session session,
                         llm::Session::Create(model, {.rewind = llm::Rewind::kMovePosition}));
+  std::vector<LlmTest> all = tests;
+  std::optional<llm::Batch> batch;
+  if (options.sessions) {
+    ABSL_ASSIGN_OR_RETURN(batch, llm::Batch::Create(model));
+    for (LlmTest test : tests) {
+      test.sessions = batch->size();
+      if (test.generated > 0) all.push_back(test);
+    }
+  }
   Random random(options.seed);
+  const auto run = [&](const LlmTest& test) {
+    return test.sessions > 1 ? RunBatch(test, *batch, random) : Run(test, session, random);
+  };
   nlohmann::json rows = nlohmann::json::array();
   if (!options.json) {
     std::cout << "| model | size | threads | test | t/s |\n| --- | ---: | ---: | ---: | ---: |\n";
   }
-  for (const LlmTest& test : tests) {
-    ABSL_RETURN_IF_ERROR(Run(test, session, random).status());  // warm-up
+  for (const LlmTest& test : all) {
+    ABSL_RETURN_IF_ERROR(run(test).status());  // warm-up
     std::vector<double> seconds;
     for (int64_t i = 0; i < options.repetitions; ++i) {
-      ABSL_ASSIGN_OR_RETURN(const double s, Run(test, session, random));
+      ABSL_ASSIGN_OR_RETURN(const double s, run(test));
       seconds.push_back(s);
     }
     rows.push_back(Row(options, test, error ? 0 : bytes, seconds));

@@ -9,11 +9,11 @@ namespace belay::tools {
 
 // Prints tokens per second in the columns of llama-bench, or as JSON with its keys. ppN evaluates a
 // prompt of N random tokens, tgN generates N tokens one by one. "@ dM": after M tokens in the
-// cache. Rates are the mean and the sample standard deviation of `repetitions` runs, after one
+// cache. "x S": S sessions of a batch together. Rates are the mean and the sample standard deviation of `repetitions` runs, after one
 // warm-up run.
 //   kInvalidArgument  malformed lists
 //   kOutOfRange       the context is too short
-//   errors of TextModel::Create and of Session
+//   errors of TextModel::Create, Session and Batch
 absl::Status BenchLlm(const BenchOptions& options);
 
 }  // namespace belay::tools

@@ -47,7 +47,7 @@ int Lower(const LowerOptions& options);
 
 struct ImportGgufOptions {
   std::string input, output;
-  int64_t context_length = 0;  // exir::GgufOptions::context_length
+  int64_t context_length = 0, sessions = 0, speculate = 0;  // exir::GgufOptions
   CommandLimits limits;
 };
 // Writes the program of a GGUF file, with its tokenizer and chat template.
@@ -89,7 +89,7 @@ struct GenerateTextOptions {
   std::string messages, system;            // a JSON file; the first message of `chat`
   std::string chat_variables;              // a JSON object
   std::vector<std::string> chat_template;  // files (ReadChatTemplateFiles); empty: the program's
-  int64_t max_tokens = 128, context_length = 0;
+  int64_t max_tokens = 128, context_length = 0, speculate = 0;
   llm::SamplerOptions sampling = llm::SamplerOptions::Greedy();
   std::vector<std::string> stop, stop_tokens;
   bool ignore_end_tokens = false, json = false;
@@ -156,6 +156,7 @@ struct BenchOptions {
   bool json = false;
   // Of BenchLlm. Numbers of tokens are lists: "128,512".
   bool llm = false;
+  bool sessions = false;  // adds rows of all sessions of a batch
   std::string pp = "512", tg = "128", depth = "0";
   int64_t repetitions = 5;
 };

@@ -126,6 +126,9 @@ class Writer {
                                {"prefill", prefill},
                                {"decode", decode}};
       if (load_seconds >= 0) report["load_seconds"] = load_seconds;
+      if (generate_.speculate > 0) {
+        report["speculation"] = {{"drafted", result.drafted}, {"accepted", result.accepted}};
+      }
       if (generate_.tokenizer != nullptr) report["text"] = result.text;
       std::cout << JsonText(report) << std::flush;
       return result;
@@ -134,6 +137,10 @@ class Writer {
     if (load_seconds >= 0) std::cerr << "load: " << Duration(load_seconds) << "\n";
     PrintRate("prefill", prefill);
     PrintRate("decode", decode);
+    if (generate_.speculate > 0) {
+      std::cerr << "speculation: accepted " << result.accepted << " of " << result.drafted
+                << " drafted tokens\n";
+    }
     return result;
   }
 
@@ -240,6 +247,7 @@ absl::Status GenerateAll(const GenerateTextOptions& options) {
   generate.stop_strings = options.stop;
   generate.max_tokens = options.max_tokens;
   generate.sampling = options.sampling;
+  generate.speculate = options.speculate;
   ABSL_ASSIGN_OR_RETURN(llm::Session session, llm::Session::Create(model));
   Writer writer(options, session, std::move(generate));
   const double load_seconds = SecondsSince(start);
@@ -299,6 +307,11 @@ Command GenerateCommand() {
             "a Hugging Face tokenizer.json; default: that of the program",
             {.not_empty = true}},
            {"--max-tokens", &generate->max_tokens, "maximum number of tokens", {.least = 0}},
+           {"--speculate",
+            &generate->speculate,
+            "N: drafts up to N tokens from earlier occurrences of the last ones and evaluates them "
+            "in one call; the tokens stay the same",
+            {.least = 0}},
            {"--temperature", &sampling.temperature, "0: the most likely token", {.least = 0}},
            {"--top-k", &sampling.top_k, "samples from the k most likely; 0: all", {.least = 0}},
            {"--top-p", &sampling.top_p, "samples from the most likely that sum to this share"},

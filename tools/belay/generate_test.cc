@@ -75,6 +75,13 @@ TEST_F(GenerateTest, GeneratesTokensWithoutATokenizer) {
   EXPECT_FALSE(report.contains("text"));
 }
 
+TEST_F(GenerateTest, SpeculationRequiresAPositionalCache) {
+  ASSERT_EQ(LowerModel().status, kDone);
+  const Outcome outcome = Generate({.tokens = "5,90,3", .max_tokens = 4, .speculate = 2});
+  EXPECT_EQ(outcome.status, kUnsupported);
+  EXPECT_THAT(outcome.errors, HasSubstr("--constant-method use_positional_cache=1"));
+}
+
 TEST_F(GenerateTest, UsesTheTokenizerOfTheProgram) {
   ASSERT_EQ(LowerModel(Path("tokenizer.json")).status, kDone);
   const nlohmann::json tokens = Report({.tokens = "5,90,3", .max_tokens = 4});

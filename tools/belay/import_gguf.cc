@@ -45,11 +45,14 @@ int ImportGgufModel(const ImportGgufOptions& options) {
   const WithinLimits limits(options.limits, {options.input});
   const auto ops = exir::CreateStandardOps();
   if (!ops.ok()) return Report(ops.status());
-  auto model =
-      exir::ImportGgufFile(options.input, **ops, {.context_length = options.context_length});
+  auto model = exir::ImportGgufFile(options.input, **ops,
+                                    {.context_length = options.context_length,
+                                     .sessions = options.sessions,
+                                     .speculate = options.speculate});
   if (!model.ok()) return Report(model.status());
   exir::SavedLoweringOptions saved;
-  saved.constant_methods = {{"get_max_seq_len", model->context_length}};
+  saved.constant_methods = {{"get_max_seq_len", model->context_length},
+                            {"use_positional_cache", 1}};
   saved.write_state_in_place = true;
   AddDocument(
       std::move(model->tokenizer), llm::kTokenizerKey, "tokenizer", "--tokenizer",
@@ -57,9 +60,7 @@ int ImportGgufModel(const ImportGgufOptions& options) {
   AddDocument(
       std::move(model->chat_template), llm::kChatTemplateKey, "chat template", "--chat-template",
       [](std::string_view json) { return llm::ChatTemplate::FromJson(json); }, saved);
-  exir::MethodPrograms programs;
-  programs.emplace_back("forward", std::move(model->program));
-  return Report(exir::WriteSavedPrograms(programs, options.output, saved));
+  return Report(exir::WriteSavedPrograms(model->methods, options.output, saved));
 }
 
 Command ImportGgufCommand() {
@@ -77,7 +78,15 @@ Command ImportGgufCommand() {
             &import->context_length,
             absl::StrCat("N: positions of the cache; default: those of the model, at most ",
                          exir::kDefaultContextLength),
-            {.least = 1, .most = 1 << 24}}},
+            {.least = 1, .most = 1 << 24}},
+           {"--sessions",
+            &import->sessions,
+            "N: adds a method that evaluates a token of each of N sessions",
+            {.least = 0, .most = exir::kMostSessions}},
+           {"--speculate",
+            &import->speculate,
+            "N: adds a method for speculative decoding of up to N drafted tokens",
+            {.least = 0, .most = exir::kMostSpeculated}}},
           &import->limits, /*lowers=*/true),
       .footer =
           "The program contains the tokenizer and the chat template of the file.\n"

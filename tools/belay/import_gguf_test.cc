@@ -67,6 +67,52 @@ TEST_F(ImportGgufCommandTest, GeneratesTheTokensOfTransformers) {
   }
 }
 
+TEST_F(ImportGgufCommandTest, AddsMethodsForBatchesAndSpeculation) {
+  const Outcome imported = Capture([&] {
+    return ImportGgufModel({.input = std::string(kFolder) + "llama.gguf",
+                            .output = Path("m.bir"),
+                            .sessions = 3,
+                            .speculate = 4});
+  });
+  ASSERT_EQ(imported.status, kDone) << imported.errors;
+  ASSERT_EQ(LowerModel().status, kDone);
+  const GenerateTextOptions plain = {
+      .tokens = "36,24,67,42,36,24,67", .max_tokens = 40, .ignore_end_tokens = true};
+  GenerateTextOptions speculative = plain;
+  speculative.speculate = 4;
+  const nlohmann::json report = Generate(speculative);
+  EXPECT_EQ(report["tokens"], Generate(plain)["tokens"]);
+  EXPECT_GT(report["speculation"]["accepted"], 0);
+  EXPECT_GE(report["speculation"]["drafted"], report["speculation"]["accepted"]);
+
+  BenchOptions bench;
+  bench.program = Path("m.belay");
+  bench.llm = bench.sessions = bench.json = true;
+  bench.pp = "0";
+  bench.tg = "3";
+  bench.repetitions = 1;
+  const Outcome measured = Capture([&] { return Bench(bench); });
+  ASSERT_EQ(measured.status, kDone) << measured.errors;
+  const nlohmann::json rows = nlohmann::json::parse(measured.output);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0]["test"], "tg3");
+  EXPECT_EQ(rows[1]["test"], "tg3 x 3");
+  EXPECT_EQ(rows[1]["n_sessions"], 3);
+}
+
+TEST_F(ImportGgufCommandTest, SpeculationRequiresAMethodWithLogitsOfAllTokens) {
+  ImportAndLower("llama");
+  if (HasFatalFailure()) return;
+  const Outcome outcome = Capture(
+      [&] { return GenerateText({.program = Path("m.belay"), .tokens = "1,2", .speculate = 4}); });
+  EXPECT_EQ(outcome.status, kUnsupported);
+  EXPECT_THAT(outcome.errors, HasSubstr("'belay import-gguf --speculate N'"));
+  BenchOptions bench;
+  bench.program = Path("m.belay");
+  bench.llm = bench.sessions = true;
+  EXPECT_THAT(Capture([&] { return Bench(bench); }).errors, HasSubstr("'decode_batch'"));
+}
+
 TEST_F(ImportGgufCommandTest, GeneratesTextWithTheTokenizerOfTheFile) {
   ImportAndLower("llama");
   if (HasFatalFailure()) return;

@@ -171,8 +171,8 @@ absl::StatusOr<std::unique_ptr<belay_session>> CreateSession(const belay_text_mo
                                                              const belay_session_options* given) {
   if (model == nullptr) return Missing("a text model");
   ABSL_ASSIGN_OR_RETURN(const belay_session_options known, Known(given));
-  const llm::Rewind rewind =
-      known.move_position != 0 ? llm::Rewind::kMovePosition : llm::Rewind::kEvaluateAgain;
+  std::optional<llm::Rewind> rewind;
+  if (known.move_position != 0) rewind = llm::Rewind::kMovePosition;
   return NewSession(model, llm::Session::Create(*model->model, {.rewind = rewind}));
 }
 
@@ -213,6 +213,7 @@ absl::StatusOr<std::unique_ptr<belay_generation>> CreateGeneration(
                              known.stop_tokens + known.num_stop_tokens);
   ABSL_ASSIGN_OR_RETURN(options.stop_strings,
                         Strings(known.stop_strings, known.num_stop_strings, "stop_strings"));
+  options.speculate = known.speculate;
   llm::SamplerOptions& sampling = options.sampling;
   sampling.seed = known.seed;
   sampling.temperature = known.temperature;

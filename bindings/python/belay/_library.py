@@ -294,6 +294,7 @@ class GenerationOptions(_Sized):
         ("frequency_penalty", c_double),
         ("presence_penalty", c_double),
         ("seed", c_uint64),
+        ("speculate", c_int64),
     ]
 
 

@@ -195,7 +195,8 @@ class TextModel:
 
         Args:
           move_position: whether a cut only moves the position, in constant time. Correct if the cache is written by
-            position. Otherwise the next call evaluates the remaining tokens again.
+            position. Otherwise the next call evaluates the remaining tokens again, unless the program states by its
+            constant method `use_positional_cache` that the cache is written by position.
         """
         options, handle = SessionOptions(move_position=int(move_position)), c_void_p()
         call("belay_session_create", self._handle.value, byref(options), byref(handle))
@@ -292,6 +293,7 @@ class Session:
         stop: Union[str, Sequence[str]] = (),
         stop_tokens: Sequence[int] = (),
         end_tokens: bool = True,
+        speculate: int = 0,
     ) -> "Generation":
         """Returns an iterator of generated tokens. Each is generated, and added to the session, on demand.
 
@@ -304,8 +306,12 @@ class Session:
           stop: strings that end the generation; they are not part of its text.
           stop_tokens: tokens that end it, which are not added.
           end_tokens: whether TextModel.end_tokens end it.
+          speculate: maximum number of tokens that are drafted from earlier occurrences of the last ones and evaluated
+            in one call. The tokens stay the same.
         Raises:
-          Error: FAILED_PRECONDITION: the session has no tokens; INVALID_ARGUMENT: invalid options.
+          Error: FAILED_PRECONDITION: the session has no tokens; INVALID_ARGUMENT: invalid options; UNIMPLEMENTED:
+            `speculate` with a model that returns only the logits of the last token of a call, or whose cache is not
+            written by position.
         """
         if max_tokens < 1:
             raise Error("INVALID_ARGUMENT", f"max_tokens: expected at least 1, got {max_tokens}")
@@ -323,6 +329,7 @@ class Session:
             frequency_penalty=frequency_penalty,
             presence_penalty=presence_penalty,
             seed=seed,
+            speculate=speculate,
         )
         options.stop_strings, options.num_stop_strings = strings([stop] if isinstance(stop, str) else stop)
         handle = c_void_p()

@@ -19,14 +19,15 @@ absl::Status Vocabulary::Add(std::string_view token, int64_t id, int64_t max_siz
         absl::StrCat("expected ids below ", max_size, ", got ", id, " of ", Quoted(token)));
   }
   const auto index = static_cast<size_t>(id);
-  if (index >= tokens_.size()) tokens_.resize(index + 1);
-  if (tokens_[index] != nullptr) {
-    if (*tokens_[index] == token) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat(
-        "id ", id, " is that of ", Quoted(*tokens_[index]), " and of ", Quoted(token)));
+  if (index >= tokens_->size()) tokens_->resize(index + 1);
+  Entry& entry = (*tokens_)[index];
+  if (entry.exists) {
+    if (entry.token == token) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("id ", id, " is that of ", Quoted(entry.token), " and of ", Quoted(token)));
   }
-  tokens_[index] = std::make_unique<std::string>(token);
-  ids_.try_emplace(std::string(token), static_cast<int32_t>(id));
+  entry = {std::string(token), true};
+  ids_.insert(static_cast<int32_t>(id));  // keeps the first id of a token
   return absl::OkStatus();
 }
 
@@ -46,12 +47,14 @@ absl::StatusOr<Vocabulary> Vocabulary::Read(const JsonValue& json, int64_t max_s
 }
 
 std::optional<int32_t> Vocabulary::Find(std::string_view token) const {
-  const auto it = ids_.find(ToAbsl(token));
-  return it == ids_.end() ? std::nullopt : std::optional(it->second);
+  const auto it = ids_.find(token);
+  return it == ids_.end() ? std::nullopt : std::optional(*it);
 }
 
 const std::string* Vocabulary::Token(int64_t id) const {
-  return id < 0 || id >= size() ? nullptr : tokens_[static_cast<size_t>(id)].get();
+  if (id < 0 || id >= size()) return nullptr;
+  const Entry& entry = (*tokens_)[static_cast<size_t>(id)];
+  return entry.exists ? &entry.token : nullptr;
 }
 
 bool AppendByteTokens(const Vocabulary& vocabulary, std::string_view bytes,

@@ -2,6 +2,7 @@
 #ifndef BELAY_RUNTIME_LLM_TOKENIZER_TOKEN_MODEL_H_
 #define BELAY_RUNTIME_LLM_TOKENIZER_TOKEN_MODEL_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -9,9 +10,11 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/hash/hash.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "runtime/llm/tokenizer/json_value.h"
 
 namespace belay::llm {
@@ -31,11 +34,36 @@ class Vocabulary {
   // nullptr for an id without a token.
   const std::string* Token(int64_t id) const;
   // One more than the largest id.
-  int64_t size() const { return static_cast<int64_t>(tokens_.size()); }
+  int64_t size() const { return static_cast<int64_t>(tokens_->size()); }
 
  private:
-  std::vector<std::unique_ptr<std::string>> tokens_;  // null: a gap
-  absl::flat_hash_map<std::string, int32_t> ids_;
+  struct Entry {
+    std::string token;
+    bool exists = false;  // otherwise a gap
+  };
+  // A set of ids that is searched by token: the strings are stored once.
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view token) const {
+      return absl::HashOf(absl::string_view(token.data(), token.size()));
+    }
+    size_t operator()(int32_t id) const { return (*this)(std::string_view(At(*tokens, id))); }
+    const std::vector<Entry>* tokens;
+  };
+  struct Equal {
+    using is_transparent = void;
+    bool operator()(int32_t id, std::string_view token) const { return At(*tokens, id) == token; }
+    bool operator()(int32_t a, int32_t b) const { return At(*tokens, a) == At(*tokens, b); }
+    const std::vector<Entry>* tokens;
+  };
+  static const std::string& At(const std::vector<Entry>& tokens, int32_t id) {
+    return tokens[static_cast<size_t>(id)].token;
+  }
+
+  // On the heap, since the set refers to it.
+  std::unique_ptr<std::vector<Entry>> tokens_ = std::make_unique<std::vector<Entry>>();
+  absl::flat_hash_set<int32_t, Hash, Equal> ids_ =
+      absl::flat_hash_set<int32_t, Hash, Equal>(0, Hash{tokens_.get()}, Equal{tokens_.get()});
 };
 
 // Immutable; thread-safe.

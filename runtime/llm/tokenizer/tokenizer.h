@@ -24,7 +24,7 @@ struct TokenizerLimits {
   uint64_t text_bytes = uint64_t{64} << 20;  // of Encode
 };
 
-// Immutable; thread-safe. Move-only. Memory: about 150 bytes per token and 40 per merge.
+// Immutable; thread-safe. Move-only. Memory: about 60 bytes per token and 30 per merge.
 class Tokenizer {
  public:
   // Reads a file's content, which may be any bytes. Fields `truncation` and `padding` are ignored.
