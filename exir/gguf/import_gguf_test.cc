@@ -131,7 +131,7 @@ TEST_P(ImportGgufTest, MethodsGiveTheLogitsOfForward) {
   std::vector<float> rows;
   for (const auto& row : expected[0]) rows.insert(rows.end(), row.begin(), row.end());
   expect_near(run(verify, {1, 3}, tokens[0], {0, 1, 2}), rows);
-  // The second sequence is one step behind the first.
+  // The second sequence starts one step later.
   ASSERT_OK_AND_ASSIGN(Interpreter batch, create(2));
   const auto both = [&](int64_t a, int64_t b) {
     std::vector<float> logits =

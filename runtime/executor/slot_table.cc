@@ -57,7 +57,8 @@ void SlotTable::AddMemory(const MethodPlan& plan, MemoryBound& bound) {
                               3 * sizeof(AlignedBuffer);
   bound.Add(1, sizeof(SlotTable));
   if (plan.reserves_arena) {
-    bound.Add(1, sizeof(ReservedBlock) + PageRanges::MemoryBytes(plan.values.size()));
+    bound.Add(1, sizeof(ReservedBlock));
+    bound.Add(1, PageRanges::MemoryBytes(plan.values.size()));
   }
   bound.Add(plan.values.size(), kValue);
   AddMovableOutputsMemory(plan, bound);
@@ -328,7 +329,7 @@ absl::Status SlotTable::CheckMutable(const EValue& argument) {
 }
 
 uint64_t SlotTable::memory_bytes() const {
-  uint64_t bytes = (arena_data_ == nullptr ? 0 : plan_.arena_bytes) + state_.size();
+  uint64_t bytes = state_.size() + (arena_data_ == nullptr ? 0 : plan_.arena_bytes);
   if (reserved_.has_value()) bytes += reserved_->touched_bytes();
   for (const AlignedBuffer& copy : copied_constants_) bytes += copy.size();
   return bytes;
