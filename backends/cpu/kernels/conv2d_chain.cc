@@ -247,12 +247,11 @@ absl::Status Conv2dChain(KernelContext& context, const Call& call) {
       std::byte * memory,
       ScratchArray<std::byte>(context, chain.thread_bytes * context.num_threads()));
   const int64_t rows = chain.batch * chain.last().out.height;
-  RunRanges(context, rows, chain.last().rows_at_once, chain.work,
-            [&](int part, int64_t first, int64_t last) {
-              ChainWorker worker(chain, call.input->as<const float>(), out->as<float>(),
-                                 memory + part * chain.thread_bytes.value());
-              worker.Run(first, last);
-            });
+  RunRanges(context, rows, /*step=*/1, chain.work, [&](int part, int64_t first, int64_t last) {
+    ChainWorker worker(chain, call.input->as<const float>(), out->as<float>(),
+                       memory + part * chain.thread_bytes.value());
+    worker.Run(first, last);
+  });
   return absl::OkStatus();
 }
 

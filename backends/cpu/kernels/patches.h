@@ -115,7 +115,7 @@ class Patches {
     width_ += window.padding[1] + window.padding_after[1];
     data_ = copy;
     const int64_t rows = images.sizes[0] * height_;
-    RunRanges(context, rows, 1, static_cast<double>(rows * width_ * channels_),
+    RunRanges(context, rows, 1, kElementWork * static_cast<double>(rows * width_ * channels_),
               [&](int, int64_t first, int64_t last) { CopyRows(images, first, last, copy); });
     std::fill_n(copy + rows * width_ * channels_, PatchScratch<T>::kSlack, T());
     window_.padding = {0, 0};

@@ -14,7 +14,11 @@ struct CopyLoops {
   void (*transpose)(const void* in, int64_t in_row, void* out, int64_t out_row, int64_t rows,
                     int64_t columns);
   void (*run)(const void* in, int64_t in_step, void* out, int64_t out_step, int64_t n);
+  // Copies rows of kLeastRow bytes or more. Steps are in bytes.
+  void (*rows)(const std::byte* in, int64_t in_step, std::byte* out, int64_t out_step, int64_t rows,
+               size_t bytes);
 };
+inline constexpr size_t kLeastRow = 4;
 }  // namespace belay
 #endif
 
@@ -87,6 +91,36 @@ HWY_INLINE int64_t TransposeColumns(const T* HWY_RESTRICT in, int64_t in_row, T*
   return c;
 }
 
+// Interleaves two planes to pairs. Processes whole vectors and returns the number of pairs done, at most
+// `count`.
+template <class T>
+HWY_INLINE int64_t PairsOfPlanes(const T* HWY_RESTRICT in, int64_t plane, T* HWY_RESTRICT out,
+                                 int64_t count) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    hn::StoreInterleaved2(hn::LoadU(d, in + i), hn::LoadU(d, in + plane + i), d, out + 2 * i);
+  }
+  return i;
+}
+
+// The inverse: deinterleaves pairs to two planes.
+template <class T>
+HWY_INLINE int64_t PlanesOfPairs(const T* HWY_RESTRICT in, T* HWY_RESTRICT out, int64_t plane,
+                                 int64_t count) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    hn::Vec<decltype(d)> a, b;
+    hn::LoadInterleaved2(d, in + 2 * i, a, b);
+    hn::StoreU(a, d, out + i);
+    hn::StoreU(b, d, out + plane + i);
+  }
+  return i;
+}
+
 // Interleaves three planes to pixels of three elements. Processes whole vectors and returns the
 // number of pixels done, at most `count`.
 template <class T>
@@ -125,7 +159,17 @@ void Transpose(const void* source, int64_t in_row, void* target, int64_t out_row
                int64_t columns) {
   const T* HWY_RESTRICT in = static_cast<const T*>(source);
   T* HWY_RESTRICT out = static_cast<T*>(target);
-  if (columns == 3 && out_row == 3) {
+  if (columns == 2 && out_row == 2) {
+    const int64_t done = PairsOfPlanes(in, in_row, out, rows);
+    in += done;
+    out += 2 * done;
+    rows -= done;
+  } else if (rows == 2 && in_row == 2) {
+    const int64_t done = PlanesOfPairs(in, out, out_row, columns);
+    in += 2 * done;
+    out += done;
+    columns -= done;
+  } else if (columns == 3 && out_row == 3) {
     const int64_t done = PixelsOfPlanes(in, in_row, out, rows);
     in += done;
     out += 3 * done;
@@ -186,17 +230,46 @@ void CopyRun(const void* source, int64_t in_step, void* target, int64_t out_step
   }
 }
 
+// Copies rows of kBytes bytes or more by vectors of at most kBytes bytes. The last vector of a row
+// overlaps the one before it.
+template <size_t kBytes>
+HWY_INLINE void CopyRowsBy(const std::byte* HWY_RESTRICT in, int64_t in_step,
+                           std::byte* HWY_RESTRICT out, int64_t out_step, int64_t rows,
+                           size_t bytes) {
+  const hn::CappedTag<uint8_t, kBytes> d;
+  const size_t lanes = hn::Lanes(d);
+  for (int64_t r = 0; r < rows; ++r, in += in_step, out += out_step) {
+    const auto* HWY_RESTRICT from = reinterpret_cast<const uint8_t*>(in);
+    auto* HWY_RESTRICT to = reinterpret_cast<uint8_t*>(out);
+    size_t i = 0;
+    for (; i + lanes <= bytes; i += lanes) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
+    if (i == bytes) continue;
+    i = bytes - lanes;
+    hn::StoreU(hn::LoadU(d, from + i), d, to + i);
+  }
+}
+
+// Implements CopyLoops::rows.
+void CopyRows(const std::byte* in, int64_t in_step, std::byte* out, int64_t out_step, int64_t rows,
+              size_t bytes) {
+  if (bytes >= 64) return CopyRowsBy<64>(in, in_step, out, out_step, rows, bytes);
+  if (bytes >= 32) return CopyRowsBy<32>(in, in_step, out, out_step, rows, bytes);
+  if (bytes >= 16) return CopyRowsBy<16>(in, in_step, out, out_step, rows, bytes);
+  if (bytes >= 8) return CopyRowsBy<8>(in, in_step, out, out_step, rows, bytes);
+  return CopyRowsBy<kLeastRow>(in, in_step, out, out_step, rows, bytes);
+}
+
 // Returns the loops for elements of 1, 2, 4 or 8 bytes.
 CopyLoops CopyLoopsImpl(size_t bytes) {
   switch (bytes) {
     case 1:
-      return {&Transpose<uint8_t>, &CopyRun<uint8_t>};
+      return {&Transpose<uint8_t>, &CopyRun<uint8_t>, &CopyRows};
     case 2:
-      return {&Transpose<uint16_t>, &CopyRun<uint16_t>};
+      return {&Transpose<uint16_t>, &CopyRun<uint16_t>, &CopyRows};
     case 4:
-      return {&Transpose<uint32_t>, &CopyRun<uint32_t>};
+      return {&Transpose<uint32_t>, &CopyRun<uint32_t>, &CopyRows};
     default:
-      return {&Transpose<uint64_t>, &CopyRun<uint64_t>};
+      return {&Transpose<uint64_t>, &CopyRun<uint64_t>, &CopyRows};
   }
 }
 
@@ -278,6 +351,17 @@ void MoveElements(Plan plan, const std::byte* from, std::byte* to, size_t size) 
   const int last = plan.rank - 1;
   if (plan.from[last] == 1 && plan.to[last] == 1) {
     const size_t run = static_cast<size_t>(plan.sizes[last]) * size;
+    // memmove is as fast for longer rows.
+    constexpr size_t kMostRow = 1024;
+    if (last > 0 && run >= kLeastRow && run <= kMostRow) {
+      const CopyLoops loops = HWY_DYNAMIC_DISPATCH(CopyLoopsImpl)(size);
+      const int row = last - 1;
+      ForEachOuter(plan, row, [&](int64_t f, int64_t t) {
+        loops.rows(from + f * bytes, plan.from[row] * bytes, to + t * bytes, plan.to[row] * bytes,
+                   plan.sizes[row], run);
+      });
+      return;
+    }
     ForEachOuter(plan, last, [&](int64_t f, int64_t t) {
       std::memmove(to + t * bytes, from + f * bytes, run);
     });
@@ -334,6 +418,16 @@ absl::Status CopyStrided(const TensorView& from, const TensorView& to) {
   if (!converts && from.sizes == to.sizes && from.is_contiguous() && to.is_contiguous()) {
     const size_t bytes = from.nbytes();
     if (bytes != 0) std::memmove(to.data, from.data, bytes);
+    return absl::OkStatus();
+  }
+  if (from.dtype == DType::kFloat32 && to.dtype == DType::kComplex64 && from.sizes == to.sizes &&
+      from.is_contiguous() && to.is_contiguous() && !MayOverlap(from, to)) {
+    const float* const in = from.as<const float>();
+    float* const out = to.as<float>();
+    for (int64_t i = 0, n = from.numel(); i < n; ++i) {
+      out[2 * i] = in[i];
+      out[2 * i + 1] = 0;
+    }
     return absl::OkStatus();
   }
   const bool known = converts ? kRunTypes.contains(from.dtype) && kRunTypes.contains(to.dtype)

@@ -1,6 +1,8 @@
 #include "runtime/kernels/element_copy/copy_strided.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "runtime/core/testing.h"
@@ -42,6 +44,73 @@ TEST(CopyStridedTest, RejectsSizesAndDtypesThatDiffer) {
   EXPECT_FALSE(CopyStrided(a, b).ok());
   EXPECT_EQ(CopyStrided(a, c).ToString(), CopyElements(a, c).ToString());
   EXPECT_FALSE(CopyStrided(a, c).ok());
+}
+
+// Rows with gaps in both tensors; the gaps of the target keep their bytes.
+TEST(CopyStridedTest, RowsOfEveryLength) {
+  constexpr int64_t kPlanes = 2, kRows = 3;
+  std::vector<int64_t> lengths = {1023, 1024, 1025, 3000};
+  for (int64_t n = 1; n <= 140; ++n) lengths.push_back(n);
+  for (const int64_t length : lengths) {
+    const int64_t from_row = length + 5, to_row = length + 3;
+    std::vector<uint8_t> source(kPlanes * (kRows * from_row + 1)),
+        target(kPlanes * (kRows * to_row + 2), 255);
+    for (size_t i = 0; i < source.size(); ++i) source[i] = static_cast<uint8_t>(i % 251);
+    TensorView from, to;
+    from.dtype = to.dtype = DType::kUint8;
+    from.sizes = to.sizes = {kPlanes, kRows, length};
+    from.strides = {kRows * from_row + 1, from_row, 1};
+    to.strides = {kRows * to_row + 2, to_row, 1};
+    from.data = source.data();
+    to.data = target.data();
+    std::vector<uint8_t> expected = target;
+    for (int64_t i = 0; i < kPlanes * kRows * length; ++i) {
+      const int64_t plane = i / (kRows * length), row = i / length % kRows, at = i % length;
+      expected[plane * to.strides[0] + row * to_row + at] =
+          source[plane * from.strides[0] + row * from_row + at];
+    }
+    ASSERT_OK(CopyStrided(from, to));
+    EXPECT_EQ(target, expected) << length;
+  }
+}
+
+// Pairs and triples of planes, and the inverse.
+TEST(CopyStridedTest, InterleavedPlanes) {
+  for (const DType dtype : {DType::kUint8, DType::kInt16, DType::kFloat32, DType::kFloat64}) {
+    for (const int64_t planes : {2, 3}) {
+      for (const int64_t count : {1, 2, 7, 16, 33, 64, 131, 200}) {
+        const TestTensor apart = TestTensor::Zeros(dtype, {planes, count}),
+                         together = TestTensor::Zeros(dtype, {planes, count}, {1, planes}),
+                         back = TestTensor::Zeros(dtype, {planes, count});
+        auto* const bytes = static_cast<uint8_t*>(apart.view().data);
+        for (size_t i = 0; i < apart.view().nbytes(); ++i) bytes[i] = static_cast<uint8_t>(i % 251);
+        ASSERT_OK(CopyStrided(apart.view(), together.view()));
+        const size_t size = DTypeSize(dtype);
+        const auto* const pixels = static_cast<const uint8_t*>(together.view().data);
+        for (int64_t i = 0; i < planes * count; ++i) {
+          const int64_t plane = i / count, at = i % count * planes + plane;
+          ASSERT_EQ(std::memcmp(pixels + static_cast<size_t>(at) * size,
+                                bytes + static_cast<size_t>(i) * size, size),
+                    0);
+        }
+        ASSERT_OK(CopyStrided(together.view(), back.view()));
+        ASSERT_EQ(std::memcmp(back.view().data, bytes, back.view().nbytes()), 0);
+      }
+    }
+  }
+}
+
+TEST(CopyStridedTest, FloatsToComplex) {
+  for (int64_t n : {0, 1, 3, 4, 17, 100}) {
+    std::vector<float> numbers;
+    for (int64_t i = 0; i < n; ++i) numbers.push_back(static_cast<float>(i) / 3 - 5);
+    const TestTensor from = TestTensor::Of<float>({n}, numbers),
+                     to = TestTensor::Zeros(DType::kComplex64, {n}),
+                     expected = TestTensor::Zeros(DType::kComplex64, {n});
+    ASSERT_OK(CopyStrided(from.view(), to.view()));
+    ASSERT_OK(CopyElements(from.view(), expected.view()));
+    EXPECT_EQ(std::memcmp(to.view().data, expected.view().data, to.view().nbytes()), 0) << n;
+  }
 }
 
 TEST(ConvertRunTest, InPlaceIdentityKeepsElements) {

@@ -2,6 +2,7 @@
 #ifndef BELAY_RUNTIME_KERNELS_OPERANDS_GEMM_RANGES_H_
 #define BELAY_RUNTIME_KERNELS_OPERANDS_GEMM_RANGES_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -56,12 +57,12 @@ inline void RunGemm(const KernelContext& context, const GemmSize& size,
 }
 
 // Size for the arguments of packed_gemm.h and quantized_gemm.h. `scale` is the cost of a
-// multiply-add relative to float32.
+// multiply-add relative to float32. With few rows, the cost is that of reading B.
 template <class Args>
 GemmSize GemmSizeOf(const Args& g, size_t row_step, size_t column_step, double scale = 1) {
   return {static_cast<int64_t>(g.m), static_cast<int64_t>(row_step), static_cast<int64_t>(g.n),
           static_cast<int64_t>(column_step),
-          scale * static_cast<double>(g.m) * static_cast<double>(g.n) *
+          scale * std::max(static_cast<double>(g.m), kElementWork) * static_cast<double>(g.n) *
               static_cast<double>(g.k * g.taps)};
 }
 

@@ -169,10 +169,12 @@ HWY_INLINE void Pixels(const Row& row, int64_t x) {
 }
 
 // Computes `pixels` pixels from x on, with fewer channels than lanes. One function for all pixel
-// counts, which is as large as each of the specialized ones.
+// counts and for windows inside and outside of the image.
 template <int kRows, int kWidth, int kStride>
 HWY_NOINLINE void LastChannels(const Row& row, int64_t x, int pixels) {
-  for (int i = 0; i < pixels; ++i) Pixels<kRows, kWidth, kStride, 1, true, true>(row, x + i);
+  int i = 0;
+  for (; i + 4 <= pixels; i += 4) Pixels<kRows, kWidth, kStride, 4, true, true>(row, x + i);
+  for (; i < pixels; ++i) Pixels<kRows, kWidth, kStride, 1, true, true>(row, x + i);
 }
 
 // A range of channels that starts at a multiple of the lanes.

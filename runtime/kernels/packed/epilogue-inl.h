@@ -126,12 +126,10 @@ HWY_INLINE V Activate(D d, V x, Activation activation) {
   return x;
 }
 
-// Completes the epilogue for `rows` by `columns` sums that include the bias, and `other` if it is
-// added. Not for IsLinear epilogues. `other` is null or points to the same elements as c; rows of
-// both are ldc apart.
-template <class T>
-HWY_NOINLINE void FinishTile(const EpilogueOn<T>& e, const T* other, T* c, size_t ldc, size_t rows,
-                             size_t columns) {
+// FinishTile for activate(x).
+template <class T, class Fn>
+HWY_INLINE void FinishTileWith(const EpilogueOn<T>& e, const T* other, T* c, size_t ldc,
+                               size_t rows, size_t columns, const Fn& activate) {
   const hn::ScalableTag<float> d;
   const size_t lanes = hn::Lanes(d);
   const auto low = hn::Set(d, e.low), high = hn::Set(d, e.high);
@@ -139,11 +137,28 @@ HWY_NOINLINE void FinishTile(const EpilogueOn<T>& e, const T* other, T* c, size_
   for (size_t r = 0; r < rows; ++r) {
     for (size_t i = 0; i < columns; i += lanes) {
       const size_t some = HWY_MIN(lanes, columns - i), at = r * ldc + i;
-      auto x = Activate(d, LoadSome(d, c + at, some), e.activation);
+      auto x = activate(LoadSome(d, c + at, some));
       if (multiply) x = hn::Mul(RoundTo<T>(d, x), LoadSome(d, other + at, some));
       StoreSome(d, ClampKeepingNaN(d, x, low, high), c + at, some);
     }
   }
+}
+
+// Completes the epilogue for `rows` by `columns` sums that include the bias, and `other` if it is
+// added. Not for IsLinear epilogues. `other` is null or points to the same elements as c; rows of
+// both are ldc apart.
+template <class T>
+HWY_NOINLINE void FinishTile(const EpilogueOn<T>& e, const T* other, T* c, size_t ldc, size_t rows,
+                             size_t columns) {
+  const hn::ScalableTag<float> d;
+  using V = hn::Vec<decltype(d)>;
+  // The choice of the activation for each vector costs as much as this one itself.
+  if (e.activation == Activation::kHardswish) {
+    return FinishTileWith(e, other, c, ldc, rows, columns,
+                          [&](V x) HWY_ATTR { return Activate(d, x, Activation::kHardswish); });
+  }
+  FinishTileWith(e, other, c, ldc, rows, columns,
+                 [&](V x) HWY_ATTR { return Activate(d, x, e.activation); });
 }
 
 }  // namespace HWY_NAMESPACE

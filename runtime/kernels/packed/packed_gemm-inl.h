@@ -477,6 +477,53 @@ HWY_NOINLINE void MultiplyRuns(const ProductArgs<T>& g, PanelFn<T> panel, const 
   }
 }
 
+// Computes one row of C for the panels at `b` and behind it, with the sums of Panel. `out` is that of
+// the first one. Memory serves two streams faster than one.
+template <class T>
+HWY_NOINLINE void TwoPanels(const ProductArgs<T>& g, const T* const* row, const T* HWY_RESTRICT b,
+                            const OutputTile<T>& out, const KBlock& block) {
+  constexpr size_t kParts = 4, kPanels = 2;
+  const TagF32 d;
+  const size_t lanes = hn::Lanes(d), step = 2 * lanes, k = block.k;
+  for (size_t j = 0; j < kPanelColumns; j += step) {
+    Accumulators<1, 2> sums[kPanels][kParts];
+    HWY_UNROLL(kPanels)
+    for (size_t i = 0; i < kPanels; ++i) {
+      HWY_UNROLL(kParts)
+      for (size_t s = 0; s < kParts; ++s) {
+        sums[i][s].at[0][0] = hn::Zero(d);
+        sums[i][s].at[0][1] = hn::Zero(d);
+      }
+    }
+    const T* first = b + j;
+    const T* second = first + k * kPanelColumns;
+    size_t p = 0;
+    for (; p + kParts <= k; p += kParts) {
+      HWY_UNROLL(kParts)
+      for (size_t s = 0; s < kParts; ++s, first += kPanelColumns, second += kPanelColumns) {
+        Step(row, p + s, first, sums[0][s]);
+        Step(row, p + s, second, sums[1][s]);
+      }
+    }
+    for (; p < k; ++p, first += kPanelColumns, second += kPanelColumns) {
+      Step(row, p, first, sums[0][0]);
+      Step(row, p, second, sums[1][0]);
+    }
+    HWY_UNROLL(kPanels)
+    for (size_t i = 0; i < kPanels; ++i) {
+      HWY_UNROLL(2)
+      for (size_t v = 0; v < 2; ++v) {
+        HWY_UNROLL(kParts)
+        for (size_t s = 1; s < kParts; ++s) {
+          sums[i][0].at[0][v] = hn::Add(sums[i][0].at[0][v], sums[i][s].at[0][v]);
+        }
+        Finish</*kPartial=*/false>(g, out, block, v, i * kPanelColumns + j + v * lanes, lanes,
+                                   sums[i][0]);
+      }
+    }
+  }
+}
+
 // A K block of tiles [group, end) and columns [first_column, last_column).
 template <class T>
 HWY_INLINE void MultiplyBlock(const Range<T>& range, const KBlock& block, size_t group, size_t end,
@@ -507,6 +554,24 @@ HWY_INLINE void MultiplyBlock(const Range<T>& range, const KBlock& block, size_t
     const size_t lines = j + kPanelColumns < last_column ? lines_per_tile : 0;
     const size_t rows = (end - group) * kMaxTileRows<T>;
     if (pace.Stop(static_cast<int64_t>(rows * kPanelColumns * (block.taps * block.k + 1)))) return;
+    // With 16 registers, the sums of two panels do not fit.
+    if constexpr (kTerms<T> == 1 && kMaxTileRows<T> == kTileRows) {
+      constexpr size_t kColumns = 2 * kPanelColumns;
+      if (g.m == 1 && g.taps == 1 && g.groups == 1 && g.panels == nullptr && g.ldb == 0 &&
+          j + kColumns <= last_column) {
+        const size_t offset = g.RowOffset(range.first_row);
+        OutputTile<T> out = {
+            .c = g.c + offset + j,
+            .other = g.epilogue.other == nullptr ? nullptr : g.epilogue.other + offset + j,
+            .bias = g.epilogue.bias == nullptr ? nullptr : g.epilogue.bias + j,
+            .columns = kColumns,
+            .row_bias = g.row_bias};
+        TwoPanels(g, pointers, b, out, block);
+        if (!IsLinear(g.epilogue)) FinishTile(g.epilogue, out.other, out.c, g.ldc, 1, kColumns);
+        j += kPanelColumns;
+        continue;
+      }
+    }
     size_t fetched = 0;
     for (size_t p = 0; p < parts; ++p) {
       const PanelPart part = PartOf(g, j, p, last_column);

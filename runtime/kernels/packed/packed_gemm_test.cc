@@ -84,6 +84,26 @@ TEST_P(PackedGemmTest, TileGroupsAndKBlocks) {
   }
 }
 
+// Two panels at once have the bits of one panel at a time.
+TEST_P(PackedGemmTest, OneRowOfManyColumns) {
+  for (size_t n : {63, 64, 65, 96, 127, 160}) {
+    for (size_t k : {1, 3, 4, 5, 7, 8, 100, 1003}) {
+      Problem p(1, n, k, 1, random_);
+      PackedGemmArgs g = p.Args();
+      g.epilogue.bias = p.bias.data();
+      PackedGemm(g);
+      Check(p);
+      const std::vector<float> whole(p.c.data(), p.c.data() + p.c.size());
+      std::fill(p.c.data(), p.c.data() + p.c.size(), kNan);
+      for (size_t column = 0; column < n; column += 32) {
+        PackedGemmRange(g, 0, 1, column, std::min(column + 32, n));
+      }
+      ASSERT_EQ(std::memcmp(whole.data(), p.c.data(), whole.size() * sizeof(float)), 0)
+          << n << " columns, " << k << " terms";
+    }
+  }
+}
+
 TEST_P(PackedGemmTest, IndirectRows) {
   for (size_t m : {size_t{1}, size_t{2}, size_t{12}, size_t{13}, size_t{29}, kGroupRows + 5}) {
     for (size_t taps : {2, 9}) {

@@ -16,6 +16,7 @@
 #include "runtime/kernels/operands/fold.h"
 #include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/operands/ranges.h"
+#include "runtime/kernels/reduce/column_sums.h"
 #include "runtime/kernels/reduce/reduce.h"
 
 namespace belay {
@@ -294,6 +295,25 @@ void SumInto(const KernelContext& context, const Fold& fold, ReduceOp op, const 
       });
 }
 
+// SumInto for sums of floats, by ColumnSums where it applies.
+template <class Finish>
+absl::Status SumFloats(const KernelContext& context, const Fold& fold, const TensorView& out,
+                       Finish finish) {
+  const std::optional<ColumnSums> columns =
+      out.dtype == DType::kFloat32 ? ColumnSums::Of(fold, out) : std::nullopt;
+  if (columns.has_value()) {
+    return columns->Run(context, FindReduceLoop(ReduceOp::kSum, DType::kFloat32), out.as<float>(),
+                        finish);
+  }
+  SumInto<double>(context, fold, ReduceOp::kSum, out, finish);
+  return absl::OkStatus();
+}
+
+template <class Call>
+uint64_t SumScratch(const KernelContext&, const Call& call) {
+  return ColumnSums::ScratchBytes(FoldOf(call.fold));
+}
+
 // Computes floating-point products in lanes if no partial product leaves the normal numbers; the
 // order then changes only the rounding. Otherwise multiplies one factor after another, as the
 // reference kernel does. Columns are always multiplied in that order.
@@ -351,7 +371,7 @@ absl::Status Sum(KernelContext& context, const SumCall<KernelArguments, kDims>& 
   } else if (kProduct) {
     ProductInto(context, fold, *out);
   } else {
-    SumInto<double>(context, fold, ReduceOp::kSum, *out, [](double x) { return x; });
+    return SumFloats(context, fold, *out, [](double x) { return x; });
   }
   return absl::OkStatus();
 }
@@ -370,9 +390,7 @@ absl::Status Mean(KernelContext& context, const MeanCall<KernelArguments, kDims>
   const DType dtype = call.dtype;
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, ResultOf(context, 0, dtype, fold));
   const double count = static_cast<double>(fold.count());
-  SumInto<double>(context, fold, ReduceOp::kSum, *out,
-                  [count](double total) { return total / count; });
-  return absl::OkStatus();
+  return SumFloats(context, fold, *out, [count](double total) { return total / count; });
 }
 
 template <class Call>
@@ -596,7 +614,8 @@ constexpr ExtremeResult kValue = ExtremeResult::kValue, kIndex = ExtremeResult::
 constexpr Kernel kKernels[] = {
     KernelRow<&Sum<DimsAre::kAll, false>, &AcceptsSum<SumCall<KernelArguments, DimsAre::kAll>>>(
         "aten.sum.default", "self dtype", "SumSimd", kHighway),
-    KernelRow<&Sum<DimsAre::kList, false>, &AcceptsSum<SumCall<KernelArguments, DimsAre::kList>>>(
+    KernelRow<&Sum<DimsAre::kList, false>, &AcceptsSum<SumCall<KernelArguments, DimsAre::kList>>,
+              &SumScratch<SumCall<KernelArguments, DimsAre::kList>>>(
         "aten.sum.dim_IntList", "self dim keepdim dtype", "SumDimsSimd", kHighway),
     KernelRow<&Sum<DimsAre::kAll, true>, &AcceptsSum<SumCall<KernelArguments, DimsAre::kAll>>>(
         "aten.prod.default", "self dtype", "ProdSimd", kHighway),
@@ -604,7 +623,8 @@ constexpr Kernel kKernels[] = {
         "aten.prod.dim_int", "self dim keepdim dtype", "ProdDimSimd", kHighway),
     KernelRow<&Mean<DimsAre::kAll>, &AcceptsFloats<MeanCall<KernelArguments, DimsAre::kAll>>>(
         "aten.mean.default", "self dtype", "MeanSimd", kHighway),
-    KernelRow<&Mean<DimsAre::kList>, &AcceptsFloats<MeanCall<KernelArguments, DimsAre::kList>>>(
+    KernelRow<&Mean<DimsAre::kList>, &AcceptsFloats<MeanCall<KernelArguments, DimsAre::kList>>,
+              &SumScratch<MeanCall<KernelArguments, DimsAre::kList>>>(
         "aten.mean.dim", "self dim keepdim dtype", "MeanDimsSimd", kHighway),
     KernelRow<&FindExtreme<DimsAre::kList, true, kValue>,
               &AcceptsAny<ExtremeCall<KernelArguments, DimsAre::kList, false>>>(

@@ -1,13 +1,16 @@
 // Reductions against the reference kernels: every operator, dtype, layout and set of dimensions.
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
+#include "runtime/core/thread_pool.h"
 #include "runtime/kernel_interface/kernel_registry.h"
 #include "runtime/kernels/kernel_comparison.h"
 #include "runtime/kernels/reduce/reduce.h"
@@ -160,6 +163,29 @@ TEST(ReduceTest, EveryLayoutAndSetOfDimensions) {
   }
 }
 
+// Enough rows for blocks of rows, and one row less.
+TEST(ReduceTest, ColumnsOfManyRows) {
+  KernelComparison comparison;
+  for (const Row& row : kRows) {
+    if (row.op != "aten.sum.dim_IntList" && row.op != "aten.mean.dim") continue;
+    for (int64_t rows : {31, 32, 33, 191, 255, 257, 1100}) {
+      for (int64_t columns : {2, 17, 1024, 1030}) {
+        ASSERT_TRUE(comparison.Compare(
+            CallOf(row, {DType::kFloat32, {rows, columns}}, {0}, rows % 2 == 0)));
+      }
+    }
+    for (const Sizes& image :
+         {Sizes{1, 19, 8, 8}, Sizes{1, 40, 28, 27}, Sizes{2, 19, 8, 8}, Sizes{1, 1, 16, 16}}) {
+      ASSERT_TRUE(comparison.Compare(CallOf(
+          row, {DType::kFloat32, image, Layout::kChannelsLast, Values::kWide}, {2, 3}, true)));
+    }
+    ASSERT_TRUE(comparison.Compare(
+        CallOf(row, {DType::kFloat32, {64, 4100}}, {0}, false)));  // too many columns
+    ASSERT_TRUE(comparison.Compare(
+        CallOf(row, {DType::kFloat32, {64, 20}, Layout::kRowMajor, Values::kSpecial}, {0}, false)));
+  }
+}
+
 TEST(ReduceTest, NanInfinitiesAndEmptyTensors) {
   KernelComparison comparison;
   for (const Row& row : kRows) {
@@ -181,14 +207,48 @@ TEST(ReduceTest, NanInfinitiesAndEmptyTensors) {
   }
 }
 
+class StaticOutputs final : public OutputAllocator {
+  absl::Status Resize(TensorView&, absl::Span<const int64_t>) override { return absl::OkStatus(); }
+};
+
+TEST(ReduceTest, SumsOfColumnsHaveTheSameBitsForEveryNumberOfThreads) {
+  constexpr int64_t kRows = 4111, kColumns = 300;
+  std::mt19937 random(3);
+  std::vector<float> elements(kRows * kColumns);
+  for (float& x : elements) x = static_cast<float>(random() % 100000) / 977 - 50;
+  const TestTensor self = TestTensor::Of<float>({kRows, kColumns}, elements);
+  KernelRegistry kernels;
+  ASSERT_OK(kernels.Add(ReduceHighwayKernels()));
+  std::vector<float> expected;
+  for (int threads : {1, 2, 3, 5, 7}) {
+    const TestTensor sums = TestTensor::Zeros(DType::kFloat32, {kColumns});
+    EValue dim(int64_t{0});
+    EValue* const dims[] = {&dim};
+    EValue arguments[] = {EValue(self.view()), EValue(ListView{dims}), EValue(false), EValue()},
+           output(sums.view());
+    EValue *const argument_slots[] = {&arguments[0], &arguments[1], &arguments[2], &arguments[3]},
+                  *const outputs[] = {&output};
+    StaticOutputs allocator;
+    KernelContext planned(argument_slots, outputs, &allocator, {});
+    const Kernel* kernel = kernels.Find("aten.sum.dim_IntList", planned);
+    ASSERT_NE(kernel, nullptr);
+    std::vector<double> scratch(kernel->ScratchBytes(planned) / sizeof(double));
+    EXPECT_FALSE(scratch.empty());
+    ThreadPool pool(threads);
+    KernelContext context(argument_slots, outputs, &allocator,
+                          absl::MakeSpan(reinterpret_cast<std::byte*>(scratch.data()),
+                                         scratch.size() * sizeof(double)),
+                          &pool);
+    ASSERT_OK(kernel->Run(context));
+    const float* const got = sums.view().as<const float>();
+    if (threads == 1) expected.assign(got, got + kColumns);
+    EXPECT_EQ(std::vector<float>(got, got + kColumns), expected) << threads << " threads";
+  }
+}
+
 // Returns the kernel's product of the factors as one row.
 template <class T>
 T ProductOf(const std::vector<T>& factors) {
-  class StaticOutputs final : public OutputAllocator {
-    absl::Status Resize(TensorView&, absl::Span<const int64_t>) override {
-      return absl::OkStatus();
-    }
-  };
   const TestTensor self = TestTensor::Of<T>({static_cast<int64_t>(factors.size())}, factors);
   const TestTensor product = TestTensor::Of<T>({}, {T{0}});
   EValue arguments[] = {EValue(self.view()), EValue()}, output(product.view());

@@ -1,0 +1,98 @@
+// Sums of the columns of one matrix of floats: means over the pixels of a channels-last image.
+#ifndef BELAY_RUNTIME_KERNELS_REDUCE_COLUMN_SUMS_H_
+#define BELAY_RUNTIME_KERNELS_REDUCE_COLUMN_SUMS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "runtime/core/checked_math.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/kernels/operands/fold.h"
+#include "runtime/kernels/operands/operands.h"
+#include "runtime/kernels/operands/ranges.h"
+#include "runtime/kernels/reduce/moments.h"
+
+namespace belay {
+
+// Threads divide the rows, not the columns: they read the pixels that they have just computed, and
+// those stay in their caches. Each block of rows has sums of its own, which are added in the order of
+// the blocks. Blocks depend only on sizes, so results do not depend on the number of threads.
+struct ColumnSums {
+  static constexpr int64_t kLeastRows = 32, kMostColumns = 4096;
+
+  const float* data = nullptr;
+  int64_t rows = 0, row_step = 0, columns = 0;
+
+  // nullopt unless the elements of `fold` are rows of adjacent columns, as are those of `out`, with
+  // enough rows for two blocks.
+  static std::optional<ColumnSums> Of(const Fold& fold, const TensorView& out) {
+    const TensorView& self = *fold.self;
+    if (self.dtype != DType::kFloat32 || fold.count() < kLeastRows) return std::nullopt;
+    ColumnSums sums = {.data = self.as<const float>(), .rows = fold.count(), .columns = 1};
+    const Strides out_strides = fold.OutputStrides(out);
+    for (int d = 0; d < fold.kept.size(); ++d) {
+      if (fold.kept[d] == 1) continue;
+      if (sums.columns != 1 || fold.kept_strides[d] != 1 || out_strides[d] != 1) {
+        return std::nullopt;
+      }
+      sums.columns = fold.kept[d];
+    }
+    if (sums.columns <= 1 || sums.columns > kMostColumns) return std::nullopt;
+    int64_t step = 0;  // of the next outer dimension
+    for (int d = fold.folded.size() - 1; d >= 0; --d) {
+      if (fold.folded[d] == 1) continue;
+      if (step == 0) step = sums.row_step = fold.folded_strides[d];
+      if (fold.folded_strides[d] != step) return std::nullopt;
+      step *= fold.folded[d];
+    }
+    return sums;
+  }
+
+  // Bytes of working memory; an upper bound for all layouts.
+  static uint64_t ScratchBytes(const Fold& fold) {
+    const std::optional<int64_t> count = NumElements(fold.folded), kept = NumElements(fold.kept);
+    if (!count.has_value() || !kept.has_value() || *kept > kMostColumns) return 0;
+    return ScratchBytesOf<double>(CheckedInt(Blocks(*count, *kept)) * *kept);
+  }
+
+  // Sets to[i] = finish(sum of column i).
+  template <class Finish>
+  absl::Status Run(const KernelContext& context, ReduceLoop loop, float* to, Finish finish) const {
+    const int64_t blocks = Blocks(rows, columns);
+    ABSL_ASSIGN_OR_RETURN(double* const sums,
+                          ScratchArray<double>(context, CheckedInt(blocks) * columns));
+    std::fill_n(sums, blocks * columns, 0.0);
+    const double work = kElementWork * static_cast<double>(rows) * static_cast<double>(columns);
+    RunRanges(context, blocks, 1, work, [&](int, int64_t first, int64_t last) {
+      for (int64_t b = first; b < last; ++b) {
+        const int64_t row = rows * b / blocks, end = rows * (b + 1) / blocks;
+        for (int64_t c = 0; c < columns; c += kReduceBlock) {
+          loop(data + row * row_step + c, end - row, row_step, std::min(kReduceBlock, columns - c),
+               sums + b * columns + c, nullptr);
+        }
+      }
+    });
+    for (int64_t b = 1; b < blocks; ++b) {
+      for (int64_t c = 0; c < columns; ++c) sums[c] += sums[b * columns + c];
+    }
+    for (int64_t c = 0; c < columns; ++c) to[c] = static_cast<float>(finish(sums[c]));
+    return absl::OkStatus();
+  }
+
+ private:
+  // 0 for too few rows, or an even number, which two threads divide equally. Few blocks of many
+  // columns, whose sums would leave the first-level cache.
+  static int64_t Blocks(int64_t rows, int64_t columns) {
+    constexpr int64_t kBlockRows = 48, kMostBlocks = 16, kMostSums = 8192;
+    if (rows < kLeastRows) return 0;
+    const int64_t most =
+        std::clamp<int64_t>(kMostSums / std::max<int64_t>(columns, 1), 2, kMostBlocks);
+    return std::clamp<int64_t>(rows / kBlockRows, 2, most) / 2 * 2;
+  }
+};
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNELS_REDUCE_COLUMN_SUMS_H_
