@@ -128,9 +128,11 @@ std::vector<BundledMethod> ReadMethods(const bpte::BundledProgram& root, Problem
         suite->method_name() == nullptr ? "" : suite->method_name()->string_view();
     const std::string place = absl::StrCat("test cases of method ", Quoted(name));
     if (name.empty() || !IsUtf8(name)) {
-      problems.Add(absl::InvalidArgumentError(place + ": the name is missing or not UTF-8"));
+      problems.Add(
+          absl::InvalidArgumentError(absl::StrCat(place, ": the name is missing or not UTF-8")));
     } else if (!names.insert(name).second) {
-      problems.Add(absl::InvalidArgumentError(place + ": the method has two lists of test cases"));
+      problems.Add(absl::InvalidArgumentError(
+          absl::StrCat(place, ": the method has two lists of test cases")));
     }
     BundledMethod& method = methods.emplace_back();
     method.name = std::string(name);
@@ -138,9 +140,9 @@ std::vector<BundledMethod> ReadMethods(const bpte::BundledProgram& root, Problem
     for (const bpte::TestCase* test : *suite->test_cases()) {
       const std::string where = absl::StrCat(place, ", case ", method.cases.size());
       BundledCase& read = method.cases.emplace_back();
-      read.inputs = ReadValues(test->inputs(), where + ", inputs", problems);
+      read.inputs = ReadValues(test->inputs(), absl::StrCat(where, ", inputs"), problems);
       read.expected_outputs =
-          ReadValues(test->expected_outputs(), where + ", expected_outputs", problems);
+          ReadValues(test->expected_outputs(), absl::StrCat(where, ", expected_outputs"), problems);
     }
   }
   return methods;

@@ -13,9 +13,9 @@ namespace belay::exir {
 //
 //   %a = cos(%x); %b = cos(%x); %c = mul(%a, %b)   ->   %a = cos(%x); %c = mul(%a, %a)
 //
-// Kept: nodes whose result is an output of the graph, nodes with different delegation tags, random
-// operators, operators with side effects or subgraphs, and quantize and dequantize nodes, of which
-// every user has its own so that backends can match each user alone. A graph with operators that
+// Not merged: nodes whose result is an output of the graph, nodes with different delegation tags,
+// random operators, operators with side effects or subgraphs. Quantize and dequantize nodes are not
+// merged either: backends match patterns in which each has one user. A graph with operators that
 // write to their arguments is not changed, because equal nodes may read different elements.
 // O(nodes). Counterpart of ExecuTorch's CSEPass. `merge`, if set, is called before a node is erased,
 // to record its debug handle for the other node.

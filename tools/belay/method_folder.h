@@ -11,7 +11,7 @@ struct MethodFolder {
   std::string folder;  // with input_<i>.npy
 };
 
-// Parses FOLDER, or METHOD=FOLDER if there is no folder of the whole name. `method` is the default.
+// Parses FOLDER or METHOD=FOLDER; the first if a folder has the whole name. `method` is the default.
 MethodFolder ParseMethodFolder(const std::string& text, const std::string& method);
 
 }  // namespace belay::tools

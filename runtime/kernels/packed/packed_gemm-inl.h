@@ -477,7 +477,7 @@ HWY_NOINLINE void MultiplyRuns(const ProductArgs<T>& g, PanelFn<T> panel, const 
   }
 }
 
-// Computes one row of C for the panels at `b` and behind it, with the sums of Panel. `out` is that of
+// Computes one row of C for the panel at `b` and the next one, with the sums of Panel. `out` is that of
 // the first one. Memory serves two streams faster than one.
 template <class T>
 HWY_NOINLINE void TwoPanels(const ProductArgs<T>& g, const T* const* row, const T* HWY_RESTRICT b,
