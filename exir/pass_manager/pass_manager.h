@@ -1,4 +1,4 @@
-// Runs passes in order, verifying after each.
+// Runs passes in order, verifying after each change.
 #ifndef BELAY_EXIR_PASS_MANAGER_PASS_MANAGER_H_
 #define BELAY_EXIR_PASS_MANAGER_PASS_MANAGER_H_
 
@@ -29,7 +29,8 @@ struct PassManagerOptions {
   std::function<void(const PassReport&, const ExportedProgram&)> after_pass;
 };
 
-// Runs `passes` on the program and returns the result.
+// Runs `passes` on the program and returns the result. Verifies the program after the first pass and
+// after each one that changes it.
 //   errors of a pass, annotated with its name
 //   kInternal  the program does not verify after a pass (Verify's message), or check_changed found
 //              a wrong return value
