@@ -8,8 +8,11 @@
 //
 // The result is linear's epilogue (calls.h) applied to y. input_scales and input_zeros have sizes
 // [..., 1], or one element for the whole input. Weights, scales and the weight sums of each group,
-// `weight_sums`, are packed (runtime/kernels/packed/weight_only_weights.h). A group has at most
-// kMaxTerms rows.
+// `weight_sums`, are packed (runtime/kernels/packed/weight_only_weights.h). Scales that bfloat16
+// represents may have that type. A group has at most kMaxTerms rows.
+//
+// A float32 input has neither input_scales nor input_zeros: its rows are quantized to int8 as
+// choose_qparams_per_token_asymmetric and quantize_per_token do.
 //
 // Zero points outside the range of the input's type are kInvalidArgument at run time. A row whose
 // scale is not finite is NaN.
@@ -36,6 +39,7 @@ static_assert(kMaxTerms == kDynamicTerms);
 template <class Arguments>
 struct DynamicQuantizedLinearCall {
   using D = typename Arguments::Dim;
+  // input_scales and input_zeros are null if the input is float32.
   typename Arguments::TensorRef input, input_scales, input_zeros, weight, scales, weight_sums;
   int64_t out_features = 0;
   const WeightFormatRow* format = nullptr;  // of int8 or int4
@@ -48,14 +52,22 @@ struct DynamicQuantizedLinearCall {
     if (call.format->format == WeightFormat::kBFloat16) {
       return absl::InvalidArgumentError("format: expected 'int8' or 'int4', got 'bf16'");
     }
-    ABSL_ASSIGN_OR_RETURN(call.input, arguments.Tensor("input", {DType::kInt8, DType::kUint8}));
-    ABSL_ASSIGN_OR_RETURN(call.input_scales,
-                          arguments.Tensor("input_scales", {DType::kFloat32, DType::kFloat64}));
+    ABSL_ASSIGN_OR_RETURN(
+        call.input, arguments.Tensor("input", {DType::kInt8, DType::kUint8, DType::kFloat32}));
+    ABSL_ASSIGN_OR_RETURN(
+        call.input_scales,
+        arguments.OptionalTensor("input_scales", {DType::kFloat32, DType::kFloat64}));
     ABSL_ASSIGN_OR_RETURN(
         call.input_zeros,
-        arguments.Tensor("input_zeros", {DType::kInt8, DType::kInt32, DType::kInt64}));
+        arguments.OptionalTensor("input_zeros", {DType::kInt8, DType::kInt32, DType::kInt64}));
+    if ((call.input_scales == nullptr) != call.Quantizes() ||
+        (call.input_zeros == nullptr) != call.Quantizes()) {
+      return absl::InvalidArgumentError(
+          "input_scales: expected scales and zero points of integers, and neither of floats");
+    }
     ABSL_ASSIGN_OR_RETURN(call.weight, arguments.Tensor("weight", {call.format->dtype}));
-    ABSL_ASSIGN_OR_RETURN(call.scales, arguments.Tensor("scales", kFloat));
+    ABSL_ASSIGN_OR_RETURN(call.scales,
+                          arguments.Tensor("scales", {DType::kFloat32, DType::kBFloat16}));
     ABSL_ASSIGN_OR_RETURN(call.weight_sums, arguments.Tensor("weight_sums", {DType::kInt32}));
     ABSL_ASSIGN_OR_RETURN(call.out_features, ReadFeatures(arguments, "out_features"));
     ABSL_ASSIGN_OR_RETURN(call.group, arguments.StaticInt("group"));
@@ -75,13 +87,17 @@ struct DynamicQuantizedLinearCall {
     ABSL_RETURN_IF_ERROR(CheckPackedSize<D>(Arguments::SizesOf(scales), packed, "scales"));
     ABSL_RETURN_IF_ERROR(
         CheckPackedSize<D>(Arguments::SizesOf(weight_sums), packed, "weight_sums"));
-    shape[shape.size() - 1] = D(int64_t{1});
-    ABSL_RETURN_IF_ERROR(CheckPerRow("input_scales", Arguments::SizesOf(input_scales), shape));
-    ABSL_RETURN_IF_ERROR(CheckPerRow("input_zeros", Arguments::SizesOf(input_zeros), shape));
+    if (!Quantizes()) {
+      shape[shape.size() - 1] = D(int64_t{1});
+      ABSL_RETURN_IF_ERROR(CheckPerRow("input_scales", Arguments::SizesOf(input_scales), shape));
+      ABSL_RETURN_IF_ERROR(CheckPerRow("input_zeros", Arguments::SizesOf(input_zeros), shape));
+    }
     shape[shape.size() - 1] = D(out_features);
     ABSL_RETURN_IF_ERROR(epilogue.CheckShapes(shape, static_cast<int>(shape.size()) - 1));
     return shape;
   }
+  // Whether the call quantizes its input.
+  bool Quantizes() const { return input->dtype == DType::kFloat32; }
   // Whether these sizes describe a single element, used for all rows.
   static bool IsOne(absl::Span<const D> sizes) {
     return std::all_of(sizes.begin(), sizes.end(),

@@ -1,6 +1,7 @@
 // Compares dynamic_quantized_linear with reference loops over doubles, on each instruction set. If
 // a result sums several terms, all are positive, so that a few ulp bound the error.
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <deque>
 #include <limits>
@@ -9,9 +10,11 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "backends/cpu/dynamic_calls.h"
 #include "backends/cpu/kernels/cpu_kernels.h"
 #include "backends/cpu/kernels/kernel_tables.h"
+#include "backends/cpu/kernels/valid_calls_testing.h"
 #include "backends/cpu/testing/reference_kernels.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
@@ -28,11 +31,12 @@ struct Dynamic {
   int64_t features;
   WeightFormat format = WeightFormat::kInt8;
   int64_t group = 0;
-  DType dtype = DType::kInt8;
-  bool positive = true;  // weights, and input - input_zero
+  DType dtype = DType::kInt8;  // kFloat32: rows that the call quantizes
+  bool positive = true;        // weights, and input - input_zero
   bool bias = false, other = false;
   bool one_scale = false;
   DType scales = DType::kFloat32, zeros = DType::kInt64;
+  DType weight_scales = DType::kFloat32;
   std::string_view activation = "none", combine = "add";
   double low = -kInf, high = kInf;
 };
@@ -83,6 +87,7 @@ class DynamicKernelsTest : public testing::Test {
     } else {
       PackQuantizedMatrix(b.data(), 1, k, n, 0, n, 1, packed.data());
     }
+    const bool quantizes = d.dtype == DType::kFloat32;
     const int64_t least = d.dtype == DType::kInt8 ? -128 : 0;
     const auto tensor = [](bool there, TestTensorSpec spec) {
       return there ? TestArgument(std::move(spec)) : TestArgument(EValue());
@@ -102,12 +107,20 @@ class DynamicKernelsTest : public testing::Test {
     zero_points = EValue(TensorView::Contiguous(flat.dtype, rows, flat.data));
     KernelCall call;
     call.op = "belay_cpu.dynamic_quantized_linear.default";
+    TestTensorSpec input = {.dtype = d.dtype, .sizes = sizes};
+    if (!quantizes) {
+      input.below = least == 0 ? 256 : least;
+    } else if (d.positive) {
+      input.values = Values::kPositive;
+    }
     call.arguments = {
-        TestTensorSpec{.dtype = d.dtype, .sizes = sizes, .below = least == 0 ? 256 : least},
-        TestTensorSpec{.dtype = d.scales, .sizes = rows, .values = Values::kPositive},
-        zero_points,
+        input,
+        tensor(!quantizes, {.dtype = d.scales, .sizes = rows, .values = Values::kPositive}),
+        quantizes ? EValue() : zero_points,
         Keep(is_int4 ? DType::kInt32 : DType::kInt8, packed, is_int4 ? 4 : 1),
-        TestTensorSpec{.sizes = {static_cast<int64_t>(count)}, .values = Values::kPositive},
+        TestTensorSpec{.dtype = d.weight_scales,
+                       .sizes = {static_cast<int64_t>(count)},
+                       .values = Values::kPositive},
         Keep(DType::kInt32, packed_sums),
         tensor(d.bias, {.sizes = {n}, .values = Values::kPositive}),
         tensor(d.other, {.sizes = result, .values = Values::kPositive}),
@@ -163,6 +176,45 @@ TEST_F(DynamicKernelsTest, ParametersOfEachTypePerTensorOrPerRow) {
         ASSERT_TRUE(comparison_.Compare(CallOf(d)));
       }
     }
+  }
+}
+
+TEST_F(DynamicKernelsTest, QuantizesRowsOfFloats) {
+  for (int64_t m : {1, 2, 9, 40}) {
+    for (WeightFormat format : {WeightFormat::kInt8, WeightFormat::kInt4}) {
+      for (int64_t k : {8, 13, 64, 200}) {
+        Dynamic d = {{m, k}, 37, format, k, DType::kFloat32, false};
+        ASSERT_TRUE(comparison_.Compare(CallOf(d)));
+        d = {{2, m, k}, 37, format, 8, DType::kFloat32, true, true, true};
+        ASSERT_TRUE(comparison_.Compare(CallOf(d)));
+      }
+    }
+  }
+}
+
+TEST_F(DynamicKernelsTest, WeightScalesOfBFloat16) {
+  for (int64_t m : {1, 9}) {
+    for (WeightFormat format : {WeightFormat::kInt8, WeightFormat::kInt4}) {
+      Dynamic d = {{m, 64}, 37, format, 32, DType::kInt8, true};
+      d.weight_scales = DType::kBFloat16;
+      ASSERT_TRUE(comparison_.Compare(CallOf(d)));
+    }
+  }
+}
+
+// The row's result is NaN, as its scale would be; other rows are unaffected.
+TEST_F(DynamicKernelsTest, RowsWithoutFiniteParametersAreNan) {
+  for (const std::string_view bad : {"nan", "inf", "-inf"}) {
+    TextCall call = ValidCall("dynamic_quantized_linear")
+                        .With("input", absl::StrCat("f32[2,12]=1,", bad, ",1,1,1,1,1,1,1,1,1,1",
+                                                    ",1,1,1,1,1,1,1,1,1,1,1,1"))
+                        .With("input_scales", "none")
+                        .With("input_zeros", "none")
+                        .With("other", "none");
+    const CallOutcome outcome = RunKernel(call);
+    ASSERT_OK(outcome.status);
+    const auto* y = outcome.outputs[0].get_if<TensorView>()->as<const float>();
+    for (int i = 0; i < 16; ++i) EXPECT_EQ(std::isnan(y[i]), i < 8) << bad << " " << i;
   }
 }
 

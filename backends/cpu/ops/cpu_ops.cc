@@ -130,13 +130,14 @@ constexpr OpDef kRows[] = {
      .meta = &MetaKernel<&RowsMeta<WeightOnlyLinearCall<MetaArguments>>>,
      .dtypes = "input:A weight:B scales:A zeros:A bias:A other:A ->:A A={f32} B={i8,i32,bf16}",
      .tolerance = {1e-5, 1e-6}},
-    {.schema = "belay_cpu::dynamic_quantized_linear(Tensor input, Tensor input_scales, "
-               "Tensor input_zeros, Tensor weight, Tensor scales, Tensor weight_sums, "
+    {.schema = "belay_cpu::dynamic_quantized_linear(Tensor input, Tensor? input_scales, "
+               "Tensor? input_zeros, Tensor weight, Tensor scales, Tensor weight_sums, "
                "Tensor? bias, Tensor? other, int out_features, str format, int group, "
                "str activation, str combine, float low, float high) -> Tensor",
      .meta = &MetaKernel<&RowsMeta<DynamicQuantizedLinearCall<MetaArguments>>>,
-     .dtypes = "input:A input_scales:B input_zeros:C weight:D scales:E weight_sums:F bias:E "
-               "other:E ->:E A={i8,u8} B={f32,f64} C={i8,i32,i64} D={i8,i32} E={f32} F={i32}",
+     .dtypes = "input:A input_scales:B input_zeros:C weight:D scales:E weight_sums:F bias:G "
+               "other:G ->:G A={i8,u8,f32} B={f32,f64} C={i8,i32,i64} D={i8,i32} E={f32,bf16} "
+               "F={i32} G={f32}",
      .tolerance = {1e-5, 1e-6}},
     {.schema = "belay_cpu::conv2d(Tensor input, Tensor weight, Tensor? bias, Tensor? other, "
                "int out_channels, int[] kernel_size, int[] stride, int[] padding, int[] dilation, "

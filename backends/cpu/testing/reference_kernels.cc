@@ -694,6 +694,31 @@ double NumberAt(const TensorView& numbers, int64_t i) {
                                      : static_cast<double>(numbers.as<const U>()[i]);
 }
 
+// Scale and zero point of row `row` of the input.
+struct DynamicParameters {
+  double scale = 1, zero = 0;
+};
+DynamicParameters ParametersOf(const DynamicQuantizedLinearCall<KernelArguments>& call,
+                               int64_t row) {
+  if (!call.Quantizes()) {
+    return {NumberAt<float, double>(*call.input_scales, row),
+            call.input_zeros->dtype == DType::kInt8
+                ? NumberAt<int8_t, int8_t>(*call.input_zeros, row)
+                : NumberAt<int32_t, int64_t>(*call.input_zeros, row)};
+  }
+  const int64_t k = call.input->sizes[call.input->rank() - 1];
+  const float* x = call.input->as<const float>() + row * k;
+  float low = 0, high = 0;
+  for (int64_t p = 0; p < k; ++p) {
+    low = std::min(low, x[p]);
+    high = std::max(high, x[p]);
+  }
+  const float scale = std::max((high - low) / 255, std::numeric_limits<float>::epsilon());
+  const float from_low = -128 - low / scale, from_high = 127 - high / scale;
+  const bool is_low = (-128 + low / scale) + (127 + high / scale) > 0;
+  return {scale, std::nearbyint(std::clamp(is_low ? from_low : from_high, -128.0f, 127.0f))};
+}
+
 absl::Status RunDynamicQuantizedLinear(KernelContext& context,
                                        const DynamicQuantizedLinearCall<KernelArguments>& call) {
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
@@ -706,21 +731,29 @@ absl::Status RunDynamicQuantizedLinear(KernelContext& context,
         const int64_t j = index[last], panel = j / kPanelColumns;
         int64_t row = 0;
         for (int d = 0; d < last; ++d) row = row * call.input->sizes[d] + index[d];
-        const double zero = call.input_zeros->dtype == DType::kInt8
-                                ? NumberAt<int8_t, int8_t>(*call.input_zeros, row)
-                                : NumberAt<int32_t, int64_t>(*call.input_zeros, row);
+        const DynamicParameters parameters = ParametersOf(call, row);
         Sizes at = index;
         double sum = 0;
         for (int64_t p = 0; p < k; ++p) {
           at[last] = p;
           const double number = is_int4 ? PackedNumber(*call.weight, WeightFormat::kInt4, k, p, j)
                                         : PackedWeight(*call.weight, 1, k, 0, p, j);
-          const double x = call.input->dtype == DType::kInt8 ? At<int8_t>(*call.input, at)
-                                                             : At<uint8_t>(*call.input, at);
+          double x = 0;
+          if (call.Quantizes()) {
+            const double rounded =
+                std::nearbyint(At<float>(*call.input, at) * (1 / parameters.scale));
+            x = std::clamp(rounded + parameters.zero, -128.0, 127.0);
+          } else {
+            x = call.input->dtype == DType::kInt8 ? At<int8_t>(*call.input, at)
+                                                  : At<uint8_t>(*call.input, at);
+          }
           const int64_t of = (panel * groups + p / group) * kPanelColumns + j % kPanelColumns;
-          sum += (x - zero) * number * call.scales->as<const float>()[of];
+          const float scale = call.scales->dtype == DType::kBFloat16
+                                  ? float{call.scales->as<const BFloat16>()[of]}
+                                  : call.scales->as<const float>()[of];
+          sum += (x - parameters.zero) * number * scale;
         }
-        return sum * NumberAt<float, double>(*call.input_scales, row);
+        return sum * parameters.scale;
       });
 }
 

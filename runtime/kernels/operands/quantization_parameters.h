@@ -91,7 +91,27 @@ absl::Status ChoosePerToken(KernelContext& context,
   return absl::OkStatus();
 }
 
-// Asymmetric int8 parameters per row, computed as in XNNPACK.
+struct RowParameters {
+  double scale = 1, zero_point = 0;
+};
+
+// Asymmetric int8 parameters of a row, computed as in XNNPACK. `round` rounds to the row's dtype.
+// NaN for a row with NaN; the zero point is NaN for one with infinities.
+inline RowParameters AsymmetricRowParameters(Extent extent, RoundFn round) {
+  constexpr double kLow = -128, kHigh = 127;
+  if (extent.nan) extent.low = extent.high = std::numeric_limits<double>::quiet_NaN();
+  double scale = round(round(extent.high - extent.low) / (kHigh - kLow));
+  const double eps = round(std::numeric_limits<float>::epsilon());
+  if (scale < eps) scale = eps;
+  const double low = round(extent.low / scale), high = round(extent.high / scale);
+  const bool from_low = round(round(kLow + low) + round(kHigh + high)) > 0;
+  double zero_point = from_low ? round(kLow - low) : round(kHigh - high);
+  if (zero_point < kLow) zero_point = kLow;
+  if (zero_point > kHigh) zero_point = kHigh;
+  return {scale, std::nearbyint(zero_point)};
+}
+
+// Asymmetric int8 parameters per row.
 template <class Engine>
 absl::Status ChoosePerTokenAsymmetric(KernelContext& context,
                                       const ChoosePerTokenCall<KernelArguments, false>& call) {
@@ -104,19 +124,10 @@ absl::Status ChoosePerTokenAsymmetric(KernelContext& context,
   const RoundFn round = RoundingTo(input->dtype);
   const Writer<double> write_scale(*scales), write_zero_point(*zero_points);
   ForEachResult(fold, *scales, *zero_points, [&](int64_t base, int64_t scale_at, int64_t zero_at) {
-    constexpr double kLow = -128, kHigh = 127;
-    Extent extent = Engine::ExtentOf(*input, base, fold.folded, fold.folded_strides);
-    if (extent.nan) extent.low = extent.high = std::numeric_limits<double>::quiet_NaN();
-    double scale = round(round(extent.high - extent.low) / (kHigh - kLow));
-    const double eps = round(std::numeric_limits<float>::epsilon());
-    if (scale < eps) scale = eps;
-    const double low = round(extent.low / scale), high = round(extent.high / scale);
-    const bool from_low = round(round(kLow + low) + round(kHigh + high)) > 0;
-    double zero_point = from_low ? round(kLow - low) : round(kHigh - high);
-    if (zero_point < kLow) zero_point = kLow;
-    if (zero_point > kHigh) zero_point = kHigh;
-    write_scale(scale_at, scale);
-    write_zero_point(zero_at, std::nearbyint(zero_point));
+    const Extent extent = Engine::ExtentOf(*input, base, fold.folded, fold.folded_strides);
+    const RowParameters parameters = AsymmetricRowParameters(extent, round);
+    write_scale(scale_at, parameters.scale);
+    write_zero_point(zero_at, parameters.zero_point);
   });
   return absl::OkStatus();
 }

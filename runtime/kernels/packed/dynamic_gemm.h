@@ -5,8 +5,7 @@
 //             (sum over rows p of g of (a[i, p] - row_zero[i]) * q[p, j]))
 //
 // Inner sums are exact, four products at a time. At most kDynamicRows rows of A share a panel's
-// weights in registers. int4 weights are multiplied as stored, 0 to 15; the sums of A's groups
-// correct the offset of 8. The sums of the weights correct A's zero points. A group has at most
+// weights in registers. The sums of the weights correct A's zero points. A group has at most
 // kDynamicTerms terms, so that the accumulators do not overflow.
 //
 // Accuracy: at most (groups + 8) * 2^-23 * row_scale * sum over g of |scales[g, j] * inner sum|
@@ -32,7 +31,8 @@ struct DynamicGemmArgs {
   size_t group = 0;                           // a multiple of 8, or at least k
   const std::byte* rows = nullptr;            // PrepareDynamicRows; DynamicRowBytes each
   const void* b = nullptr;                    // packed, aligned to its element type
-  const float* scales = nullptr;              // packed
+  const float* scales = nullptr;              // packed; or
+  const uint16_t* bfloat16_scales = nullptr;  // the same as bfloat16
   const int32_t* weight_sums = nullptr;       // packed
   float* c = nullptr;                         // rows ldc apart, as those of epilogue.other
   size_t ldc = 0;
@@ -40,7 +40,7 @@ struct DynamicGemmArgs {
 };
 
 // Bytes of a prepared row, a multiple of 8.
-size_t DynamicRowBytes(WeightFormat format, size_t k, size_t group);
+size_t DynamicRowBytes(size_t k);
 
 // Quantization parameters of a row of A.
 struct DynamicRow {
@@ -49,9 +49,10 @@ struct DynamicRow {
 };
 
 // Converts k bytes (int8 if `is_signed`, else uint8) to the row layout of the GEMM. `to` has
-// DynamicRowBytes(format, k, group) bytes, aligned as int32.
+// DynamicRowBytes(k) bytes, aligned as int32. `a` may be kDynamicRowOffset bytes after `to`.
+inline constexpr size_t kDynamicRowOffset = sizeof(DynamicRow);
 void PrepareDynamicRow(const void* a, bool is_signed, const DynamicRow& row, WeightFormat format,
-                       size_t k, size_t group, std::byte* to);
+                       size_t k, std::byte* to);
 
 // C = epilogue(y) for rows [first_row, last_row) and columns [first_column, last_column);
 // first_column is a multiple of 32. C may alias epilogue.other and overlaps no other operand.

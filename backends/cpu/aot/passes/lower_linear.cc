@@ -81,7 +81,8 @@ class LinearLowering : NodeLowering {
 
   // mm(x, W), bmm(x, W), addmm(b, x, W), W constant             ->  linear(x, packed W, b)
   // mm(dequantize(q), dequantize(W)), scale known               ->  quantized_linear(q, packed W)
-  // mm(dequantize(q), dequantize(W)), scale known at run time   ->  dynamic_quantized_linear
+  // mm(dequantize(q), dequantize(W)), scale known at run time   ->  dynamic_quantized_linear, which
+  //                                                                 also quantizes rows of tokens
   // mm(x, dequantize(W)), mm(x, convert(W)), mm(x, W * scales)  ->  weight_only_linear
   absl::StatusOr<bool> Lower(NodeId id) {
     const Node& node = graph_.node(id);
@@ -232,14 +233,21 @@ class LinearLowering : NodeLowering {
     const TableLayout layout =
         form->format == WeightFormat::kInt4 ? TableLayout::kInt4 : TableLayout::kVnni4;
     ABSL_ASSIGN_OR_RETURN(const ValueId weight, Pack(form->elements, layout));
-    ABSL_ASSIGN_OR_RETURN(const ValueId scales, constants_.GroupFloats(form->elements, "scales",
-                                                                       form->group, form->scales));
+    ABSL_ASSIGN_OR_RETURN(const ValueId scales,
+                          constants_.GroupScales(form->elements, form->group, form->scales));
     ABSL_ASSIGN_OR_RETURN(const ValueId sums, constants_.GroupSums(form->elements, form->group));
     const int64_t n = *form->elements.sizes[1].AsInt();
-    std::vector<Argument> arguments = {
-        input->input, input->scales, input->zero_points, weight, scales,
-        sums,         bias,          Argument(),         n,      std::string(NameOf(form->format)),
-        form->group};
+    std::vector<Argument> arguments;
+    if (const std::optional<ValueId> tokens = forms_.QuantizedTokens(*input)) {
+      arguments = {*tokens, Argument(), Argument()};
+    } else {
+      arguments = {input->input, input->scales, input->zero_points};
+    }
+    for (Argument argument :
+         {Argument(weight), Argument(scales), Argument(sums), bias, Argument(), Argument(n),
+          Argument(std::string(NameOf(form->format))), Argument(form->group)}) {
+      arguments.push_back(std::move(argument));
+    }
     AppendEmptyEpilogue(arguments);
     Say(id, absl::StrCat("dynamic_quantized_linear, ", FormText(*form)));
     if (!reshape.has_value()) {

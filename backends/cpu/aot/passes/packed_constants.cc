@@ -362,18 +362,26 @@ absl::StatusOr<exir::ValueId> PackedConstants::Sums(const ConstantView& weight, 
                               });
 }
 
+template <class T>
+absl::StatusOr<exir::ValueId> PackedConstants::Elements(const ConstantView& after,
+                                                        std::string_view suffix,
+                                                        absl::Span<const T> elements,
+                                                        const Sizes& sizes) {
+  const auto* data = reinterpret_cast<const std::byte*>(elements.data());
+  std::vector<std::byte> bytes(data, data + elements.size() * sizeof(T));
+  std::string key =
+      absl::StrCat(suffix, " ", DTypeName(DTypeOf<T>), " ", FormatSizes(sizes), " ",
+                   std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  if (const auto it = made_.find(key); it != made_.end()) return it->second;
+  ABSL_RETURN_IF_ERROR(TakeBytes(bytes.size(), suffix));
+  return Insert<T>(after, suffix, std::move(key), Storage::Own(std::move(bytes)), sizes);
+}
+
 absl::StatusOr<exir::ValueId> PackedConstants::Floats(const ConstantView& after,
                                                       std::string_view suffix,
                                                       absl::Span<const float> floats,
                                                       const Sizes& sizes) {
-  const auto* data = reinterpret_cast<const std::byte*>(floats.data());
-  std::vector<std::byte> bytes(data, data + floats.size() * sizeof(float));
-  std::string key =
-      absl::StrCat(suffix, " ", FormatSizes(sizes), " ",
-                   std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
-  if (const auto it = made_.find(key); it != made_.end()) return it->second;
-  ABSL_RETURN_IF_ERROR(TakeBytes(bytes.size(), suffix));
-  return Insert<float>(after, suffix, std::move(key), Storage::Own(std::move(bytes)), sizes);
+  return Elements(after, suffix, floats, sizes);
 }
 
 absl::StatusOr<exir::ValueId> PackedConstants::Part(const ConstantView& vector, int64_t first,
@@ -399,6 +407,21 @@ absl::StatusOr<exir::ValueId> PackedConstants::GroupFloats(const ConstantView& w
   return Floats(weight, suffix, packed);
 }
 
+absl::StatusOr<exir::ValueId> PackedConstants::GroupScales(const ConstantView& weight,
+                                                           int64_t group,
+                                                           absl::Span<const float> scales) {
+  const bool exact = std::all_of(scales.begin(), scales.end(),
+                                 [](float scale) { return float{BFloat16(scale)} == scale; });
+  if (!exact) return GroupFloats(weight, "scales", group, scales);
+  const int64_t k = *weight.sizes[0].AsInt(), n = *weight.sizes[1].AsInt();
+  const std::optional<int64_t> count = PackedScalesSize(k, n, group);
+  if (!count.has_value()) return TooLarge({k, n});
+  std::vector<float> packed(static_cast<size_t>(*count));
+  PackScales(scales.data(), k, n, group, /*group_stride=*/n, /*column_stride=*/1, packed.data());
+  std::vector<BFloat16> narrow(packed.begin(), packed.end());
+  return Elements<BFloat16>(weight, "scales", narrow);
+}
+
 absl::StatusOr<exir::ValueId> PackedConstants::GroupSums(const ConstantView& weight,
                                                          int64_t group) {
   const MatrixOrder m(weight);
@@ -406,10 +429,21 @@ absl::StatusOr<exir::ValueId> PackedConstants::GroupSums(const ConstantView& wei
       weight, {absl::StrCat("sums_of_", group, "_")}, m.order, PackedScalesSize(m.k, m.n, group),
       [&](const int8_t* b, int32_t* packed) {
         std::vector<int32_t> sums(static_cast<size_t>((m.k + group - 1) / group * m.n));
-        for (int64_t p = 0; p < m.k; ++p) {
+        // In the order of storage.
+        if (m.row_stride == 1) {
           for (int64_t j = 0; j < m.n; ++j) {
-            sums[static_cast<size_t>(p / group * m.n + j)] +=
-                b[p * m.row_stride + j * m.column_stride];
+            for (int64_t first = 0; first < m.k; first += group) {
+              const int8_t* const column = b + j * m.column_stride;
+              int32_t& sum = sums[static_cast<size_t>(first / group * m.n + j)];
+              sum = std::accumulate(column + first, column + std::min(m.k, first + group), 0);
+            }
+          }
+        } else {
+          for (int64_t p = 0; p < m.k; ++p) {
+            for (int64_t j = 0; j < m.n; ++j) {
+              sums[static_cast<size_t>(p / group * m.n + j)] +=
+                  b[p * m.row_stride + j * m.column_stride];
+            }
           }
         }
         PackScales(sums.data(), m.k, m.n, group, m.n, 1, packed);

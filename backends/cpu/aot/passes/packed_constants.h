@@ -79,6 +79,9 @@ class PackedConstants {
   // Scales or zero points [groups, n] of `weight` [k, n], packed for the same matmuls.
   absl::StatusOr<exir::ValueId> GroupFloats(const ConstantView& weight, std::string_view suffix,
                                             int64_t group, absl::Span<const float> floats);
+  // Scales of GroupFloats for dynamically quantized matmuls: bfloat16 if that is exact.
+  absl::StatusOr<exir::ValueId> GroupScales(const ConstantView& weight, int64_t group,
+                                            absl::Span<const float> scales);
 
  private:
   // Name suffix of a derived constant, and its derivation where several share a suffix.
@@ -102,6 +105,11 @@ class PackedConstants {
   absl::StatusOr<exir::ValueId> AddFromTensor(const ConstantView& view, const Form& form,
                                               std::optional<int64_t> count, Make make,
                                               const Sizes& sizes = {});
+  // These elements, as a constant named after that of `after`. Without `sizes` it is
+  // one-dimensional.
+  template <class T>
+  absl::StatusOr<exir::ValueId> Elements(const ConstantView& after, std::string_view suffix,
+                                         absl::Span<const T> elements, const Sizes& sizes = {});
   template <class T>
   absl::StatusOr<exir::ValueId> Insert(const ConstantView& after, std::string_view suffix,
                                        std::string key, exir::Storage elements, Sizes sizes = {});

@@ -41,6 +41,9 @@ QuantizedForms::QuantizedForms(const exir::ExportedProgram& program, const Const
       dequantize_by_tensors_(
           program.ops->Find("quantized_decomposed.dequantize_per_tensor.tensor")),
       dequantize_tokens_(program.ops->Find("quantized_decomposed.dequantize_per_token.default")),
+      quantize_tokens_(program.ops->Find("quantized_decomposed.quantize_per_token.default")),
+      choose_tokens_(
+          program.ops->Find("quantized_decomposed.choose_qparams_per_token_asymmetric.default")),
       convert_(program.ops->Find("dim_order_ops._to_dim_order_copy.default")) {}
 
 std::optional<QuantizedForm> QuantizedForms::FormOf(NodeId id, const exir::OpOverload* op) const {
@@ -118,6 +121,30 @@ std::optional<DynamicForm> QuantizedForms::DequantizedDynamically(const Argument
     return std::nullopt;
   }
   return DynamicForm{*input, *scales, *zeros};
+}
+
+std::optional<ValueId> QuantizedForms::QuantizedTokens(const DynamicForm& form) const {
+  const exir::Graph& graph = program_.top();
+  const NodeId quantize = graph.value(form.input).producer;
+  const NodeId choose = graph.value(form.scales).producer;
+  if (!quantize.valid() || !choose.valid()) return std::nullopt;
+  const Node &quantized = graph.node(quantize), &chosen = graph.node(choose);
+  if (quantized.target->aten() != quantize_tokens_ || chosen.target->aten() != choose_tokens_) {
+    return std::nullopt;
+  }
+  const ValueId* input = quantized.value_argument("input");
+  const std::vector<ValueId> parameters = chosen.results();
+  const bool matches = input != nullptr && chosen.argument("input") == Argument(*input) &&
+                       form.scales == parameters[0] && form.zero_points == parameters[1] &&
+                       quantized.argument("scales") == Argument(form.scales) &&
+                       quantized.argument("zero_points") == Argument(form.zero_points) &&
+                       quantized.argument("quant_min") == Argument(int64_t{-128}) &&
+                       quantized.argument("quant_max") == Argument(int64_t{127});
+  if (!matches || graph.MetaOf(*input).dtype != DType::kFloat32 ||
+      graph.MetaOf(form.input).dtype != DType::kInt8) {
+    return std::nullopt;
+  }
+  return *input;
 }
 
 bool QuantizedForms::IsDequantizePerChannel(NodeId node) const {

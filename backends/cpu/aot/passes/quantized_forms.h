@@ -89,6 +89,10 @@ class QuantizedForms {
   // Matches dequantize_per_tensor.tensor and dequantize_per_token to float32. nullopt for all else.
   std::optional<DynamicForm> DequantizedDynamically(const exir::Argument& argument) const;
 
+  // Returns the float32 tensor [..., k] that quantize_per_token quantizes to form.input, with the
+  // parameters that choose_qparams_per_token_asymmetric computes of it. nullopt for other forms.
+  std::optional<exir::ValueId> QuantizedTokens(const DynamicForm& form) const;
+
   // Matches dequantize_per_tensor or dequantize_per_channel, with usual scales and zero points 0,
   // of an int8 constant or a view of one.
   std::optional<QuantizedConstant> Constant(const exir::Argument& argument) const;
@@ -109,7 +113,7 @@ class QuantizedForms {
   const exir::ExportedProgram& program_;
   const ConstantViews& views_;
   const exir::OpOverload *quantize_, *dequantize_, *dequantize_channels_, *dequantize_groups_,
-      *dequantize_by_tensors_, *dequantize_tokens_, *convert_;
+      *dequantize_by_tensors_, *dequantize_tokens_, *quantize_tokens_, *choose_tokens_, *convert_;
 };
 
 }  // namespace belay::cpu
