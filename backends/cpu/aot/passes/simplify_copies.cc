@@ -236,8 +236,13 @@ class CopySimplification {
     const ValueId operand = SourceOf(id, kind), result = graph_.ResultOf(id);
     const TensorMeta* from = graph_.value(operand).tensor();
     const TensorMeta* to = graph_.value(result).tensor();
-    if (from == nullptr || to == nullptr || from->dtype != to->dtype || from->sizes != to->sizes ||
-        graph_.IsOutput(result)) {
+    if (from == nullptr || to == nullptr || from->dtype != to->dtype || from->sizes != to->sizes) {
+      return false;
+    }
+    // Outputs are values of their own. The source of reshapes that cancel out can be one.
+    if (graph_.IsOutput(result) &&
+        (kind != Kind::kReshape || graph_.IsOutput(operand) || from->strides != to->strides ||
+         !graph_.value(operand).producer.valid())) {
       return false;
     }
     if (kind == Kind::kPermute) {

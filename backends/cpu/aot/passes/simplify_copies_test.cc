@@ -109,6 +109,30 @@ TEST(RemoveCopies, RemovesReshapesBackToTheSource) {
                       CpuPassTestOps());
 }
 
+TEST(RemoveCopies, ReturnsTheSourceOfReshapes) {
+  FusedHandles handles;
+  exir::ExpectRewrite(R"(program edge {
+    graph(%x: f32[6,4] user_input) {
+      %a: f32[6,4] = edge.aten.abs.default(%x)
+      %b: f32[1,6,4] = edge.aten.view_copy.default(%a, [1,6,4])
+      %c: f32[6,4] = edge.aten.view_copy.default(%b, [6,4])
+      %d: f32[6,4] = edge.aten.view_copy.default(%b, [6,4])
+      return (%c user_output, %d user_output) } })",
+                      RemoveCopies(handles).run, R"(program edge {
+    graph(%x: f32[6,4] user_input) {
+      %a: f32[6,4] = edge.aten.abs.default(%x)
+      %b: f32[1,6,4] = edge.aten.view_copy.default(%a, [1,6,4])
+      %d: f32[6,4] = edge.aten.view_copy.default(%b, [6,4])
+      return (%a user_output, %d user_output) } })",
+                      CpuPassTestOps());
+  exir::ExpectUnchanged(R"(program edge {
+    graph(%x: f32[6,4] user_input) {
+      %b: f32[1,6,4] = edge.aten.view_copy.default(%x, [1,6,4])
+      %c: f32[6,4] = edge.aten.view_copy.default(%b, [6,4])
+      return (%c user_output) } })",
+                        RemoveCopies(handles).run, CpuPassTestOps());
+}
+
 TEST(RemoveCopies, DoesNotMergePermutationsAndReshapes) {
   FusedHandles handles;
   exir::ExpectUnchanged(R"(program edge {
