@@ -1,5 +1,8 @@
 #include "executorch/payload_import/delegate_converter.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,13 +13,59 @@
 #include "executorch/payload_import/payload_program.h"
 #include "exir/pipeline.h"
 #include "runtime/core/annotate.h"
+#include "runtime/core/arena.h"
 #include "runtime/core/budget.h"
+#include "runtime/core/checked_math.h"
 #include "runtime/core/memory_budget.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/program/metadata_path.h"
 
 namespace belay::pte {
 namespace {
+
+// Bytes from which on a block of memory has huge pages (runtime/core/arena.h).
+constexpr uint64_t kHugePageBytes = uint64_t{4} << 20;
+
+// The memory of converted delegates: results, and their small constants.
+struct OwnedResults {
+  exir::MethodResults results;
+  AlignedBuffer small;
+};
+
+// Moves the constants below kHugePageBytes to one block, which has huge pages: each token reads all
+// weights of a language model.
+absl::Status MoveSmallConstants(OwnedResults& owned, std::vector<NamedDataPlan>& constants) {
+  const auto is_small = [](absl::Span<const std::byte> bytes) {
+    return bytes.size() < kHugePageBytes;
+  };
+  CheckedInt total = 0;
+  const auto place = [&](const NamedDataPlan& constant) {
+    const CheckedInt alignment(static_cast<int64_t>(constant.alignment));
+    const CheckedInt offset = FloorDiv(total + alignment - CheckedInt(1), alignment) * alignment;
+    total = offset + CheckedInt(static_cast<int64_t>(constant.bytes.size()));
+    return offset;
+  };
+  for (const NamedDataPlan& constant : constants) {
+    if (is_small(constant.bytes)) place(constant);
+  }
+  if (!total.ok() || total.value() < static_cast<int64_t>(kHugePageBytes)) return absl::OkStatus();
+  ABSL_ASSIGN_OR_RETURN(owned.small, AlignedBuffer::Create(static_cast<uint64_t>(total.value())));
+  total = 0;
+  for (NamedDataPlan& constant : constants) {
+    if (!is_small(constant.bytes) || constant.bytes.empty()) continue;
+    std::byte* const to = owned.small.data() + place(constant).value();
+    std::copy(constant.bytes.begin(), constant.bytes.end(), to);
+    constant.bytes = absl::MakeConstSpan(to, constant.bytes.size());
+  }
+  for (auto& [method, partitions] : owned.results) {
+    for (exir::PreprocessResult& result : partitions) {
+      for (exir::Storage& buffer : result.named_data.buffers) {
+        if (is_small(buffer.bytes)) buffer = {};
+      }
+    }
+  }
+  return absl::OkStatus();
+}
 
 class Converter {
  public:
@@ -51,10 +100,11 @@ class Converter {
     ConvertedDelegates converted;
     converted.delegates.resize(delegates.size());
     if (methods.empty()) return converted;
-    auto results = std::make_shared<exir::MethodResults>();
-    ABSL_ASSIGN_OR_RETURN(*results, backend_.PreprocessMultimethod(std::move(methods), 1));
-    Collect(*results, imported, converted);
-    converted.owner = std::move(results);
+    auto owned = std::make_shared<OwnedResults>();
+    ABSL_ASSIGN_OR_RETURN(owned->results, backend_.PreprocessMultimethod(std::move(methods), 1));
+    Collect(owned->results, imported, converted);
+    ABSL_RETURN_IF_ERROR(MoveSmallConstants(*owned, converted.named_data));
+    converted.owner = std::move(owned);
     return converted;
   }
 

@@ -1,7 +1,10 @@
 #include "executorch/payload_import/delegate_converter.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/cpu/aot/cpu_backend.h"
@@ -52,6 +55,42 @@ TEST(XnnpackConverterTest, KeepsOtherBackendsAndWhatCannotBeImported) {
   ASSERT_TRUE(converted.delegates[2].has_value());
   EXPECT_EQ(converted.delegates[2]->backend_id, "cpu");
   EXPECT_FALSE(converted.delegates[2]->blob.empty());
+}
+
+// y = (x A) B with matrices of 3 MiB.
+TEST(XnnpackConverterTest, SmallConstantsShareABlock) {
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<exir::OpRegistry> ops, exir::CreateStandardOps());
+  const cpu::CpuBackend backend;
+  xnnpack::PayloadBuilder payload;
+  const uint32_t x = payload.Input(0, {2, 768}), y = payload.Output(1, {2, 768});
+  const uint32_t middle = payload.Tensor({2, 1024});
+  const auto multiply = [&](uint32_t from, uint32_t to, std::vector<uint32_t> dims, float weight) {
+    auto& node = payload.Add<xnnpack::fb::FullyConnectedT>(NodeType::FullyConnected);
+    node.input1_id = from;
+    node.filter_id = payload.Constant(std::move(dims), std::vector<float>(1024 * 768, weight));
+    node.bias_id = xnnpack::kNoId;
+    node.output_id = to;
+  };
+  multiply(x, middle, {1024, 768}, 2);
+  multiply(middle, y, {768, 1024}, 3);
+  const std::string bytes = payload.Serialize();
+  ForeignDelegate delegate = Delegate("XnnpackBackend", bytes);
+  delegate.arguments[0].sizes = delegate.outputs[0].sizes = {2, 768};
+  const TestNamedData data;
+  ASSERT_OK_AND_ASSIGN(
+      const ConvertedDelegates converted,
+      XnnpackConverter(*ops, backend)({&delegate, 1}, data, Limits(), bytes.size()));
+  ASSERT_EQ(converted.named_data.size(), 2u);
+  const NamedDataPlan &a = converted.named_data[0], &b = converted.named_data[1];
+  EXPECT_EQ(a.bytes.size(), size_t{3} << 20);
+  EXPECT_EQ(a.bytes.data() + a.bytes.size(), b.bytes.data());
+  for (const NamedDataPlan& constant : converted.named_data) {
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(constant.bytes.data()) % constant.alignment, 0u);
+    const auto* floats = reinterpret_cast<const float*>(constant.bytes.data());
+    const float first = floats[0];
+    EXPECT_TRUE(first == 2 || first == 3);
+    for (size_t i = 0; i < 1024 * 768; ++i) ASSERT_EQ(floats[i], first);
+  }
 }
 
 }  // namespace

@@ -27,11 +27,13 @@ using xnnpack::Value;
 // 4-bit elements, the even ones in the low halves, as int8: stored value - 8.
 std::vector<std::byte> Unpacked(absl::Span<const std::byte> packed, size_t count) {
   std::vector<std::byte> elements(count);
-  for (size_t i = 0; i < count; ++i) {
-    const auto byte = std::to_integer<uint8_t>(packed[i / 2]);
-    const int nibble = i % 2 == 0 ? byte & 15 : byte >> 4;
-    elements[i] = static_cast<std::byte>(nibble - 8);
+  const auto element = [](int nibble) { return static_cast<std::byte>(nibble - 8); };
+  for (size_t i = 0; i < count / 2; ++i) {
+    const auto byte = std::to_integer<uint8_t>(packed[i]);
+    elements[2 * i] = element(byte & 15);
+    elements[2 * i + 1] = element(byte >> 4);
   }
+  if (count % 2 != 0) elements.back() = element(std::to_integer<uint8_t>(packed[count / 2]) & 15);
   return elements;
 }
 

@@ -176,6 +176,12 @@ class Importer {
     const Argument plain = values.ToPayloadOrder(tensor);
     if (output.sizes.empty() && b.rank(plain) == 1)
       return exir::Reshape(b, plain, Argument::List());
+    // The result of an operator is written in place, if it has the output's layout.
+    const exir::ValueId* result = plain.get_if<exir::ValueId>();
+    if (!tensor.nchw && result != nullptr && b.graph().value(*result).producer.valid() &&
+        b.graph().MetaOf(*result).is_contiguous()) {
+      return plain;
+    }
     return b.Call("aten.clone.default", {plain}, {{"memory_format", MemoryFormat::kContiguous}});
   }
 
