@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -60,10 +61,11 @@ struct DynamicQuantizedLinearCall {
     ABSL_ASSIGN_OR_RETURN(
         call.input_zeros,
         arguments.OptionalTensor("input_zeros", {DType::kInt8, DType::kInt32, DType::kInt64}));
-    if ((call.input_scales == nullptr) != call.Quantizes() ||
-        (call.input_zeros == nullptr) != call.Quantizes()) {
-      return absl::InvalidArgumentError(
-          "input_scales: expected scales and zero points of integers, and neither of floats");
+    for (const auto& [name, given] : {std::pair("input_scales", call.input_scales != nullptr),
+                                      std::pair("input_zeros", call.input_zeros != nullptr)}) {
+      if (given != call.Quantizes()) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          name, ": expected a tensor for an input of integers, and none for one of floats"));
     }
     ABSL_ASSIGN_OR_RETURN(call.weight, arguments.Tensor("weight", {call.format->dtype}));
     ABSL_ASSIGN_OR_RETURN(call.scales,

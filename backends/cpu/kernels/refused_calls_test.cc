@@ -324,6 +324,9 @@ TEST(RefusedCalls, Matmuls) {
                  {"group", "9", "group: expected a multiple of 8, or at least 12, got 9"},
                  {"group", absl::StrCat(INT64_MAX), "scales: its packed form is too large"},
                  {"input_scales", "f32[2]", "input_scales: expected"},
+                 {"input", "f32[2,12]", "input_scales: expected a tensor for an input of integers"},
+                 {"input_scales", "none", "input_scales: expected a tensor"},
+                 {"input_zeros", "none", "input_zeros: expected a tensor"},
                  {"input_scales", "f32[3,1]", "input_scales: expected"},
                  {"input_zeros", "i8[1,2]", "input_zeros: expected"},
                  {"input", absl::StrCat("i8[0,", much, "]"), "weight: expected the packed shape"}});

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "backends/cpu/aot/passes/cpu_pass_testing.h"
 #include "exir/testing/rewrite_test.h"
 #include "gtest/gtest.h"
@@ -411,13 +412,52 @@ constexpr std::string_view kDynamic = R"(program edge {
 
 TEST(LowerLinear, LowersToDynamicQuantizedLinear) {
   ExpectLoweredWith({.i8 = 7}, kDynamic, R"(program edge {
-    constants { state "b": f32[8] constant "w_packed_int4_0": i32[128] constant "w_scales0": f32[128]
+    constants { state "b": f32[8] constant "w_packed_int4_0": i32[128] constant "w_scales0": bf16[128]
                 constant "w_sums_of_8_0": i32[128] }
     graph(%b: f32[8] parameter "b", %w_packed_int4_0: i32[128] tensor_constant "w_packed_int4_0",
-          %w_scales0: f32[128] tensor_constant "w_scales0",
+          %w_scales0: bf16[128] tensor_constant "w_scales0",
           %w_sums_of_8_0: i32[128] tensor_constant "w_sums_of_8_0", %q: i8[3,2,32] user_input,
           %qs: f64[3,2,1] user_input, %qz: i64[3,2,1] user_input) {
       %y_1: f32[3,2,8] = backend.belay_cpu.dynamic_quantized_linear.default(%q, %qs, %qz, %w_packed_int4_0, %w_scales0, %w_sums_of_8_0, %b, none, 8, "int4", 8, "none", "add", -inf, inf)
+      %y: f32[6,8] = edge.aten.view_copy.default(%y_1, [6,8])
+      return (%y user_output) } })");
+}
+
+// Rows of tokens that only this matmul reads are not stored quantized.
+TEST(LowerLinear, QuantizesRowsOfTokens) {
+  constexpr std::string_view kProgram = R"(program edge {
+    constants { state "w": i8[8,32] state "s": f32[8,4] }
+    graph(%w: i8[8,32] buffer "w", %s: f32[8,4] buffer "s", %f: f32[3,2,32] user_input) {
+      %qs: f64[3,2,1], %qz: i64[3,2,1] = edge.quantized_decomposed.choose_qparams_per_token_asymmetric.default(%f, dtype:i8)
+      %q: i8[3,2,32] = edge.quantized_decomposed.quantize_per_token.default(%f, %qs, %qz, $LOW, 127, dtype:i8)
+      %x: f32[3,2,32] = edge.quantized_decomposed.dequantize_per_token.default(%q, %qs, %qz, $LOW, 127, dtype:i8, dtype:f32)
+      %v: f32[6,32] = edge.aten.view_copy.default(%x, [6,32])
+      %d: f32[8,32] = edge.quantized_decomposed.dequantize_per_channel_group.default(%w, %s, none, -8, 7, dtype:i8, 8, dtype:f32)
+      %t: f32[32,8] = edge.aten.permute_copy.default(%d, [1,0])
+      %y: f32[6,8] = edge.aten.mm.default(%v, %t)
+      return (%y user_output) } })";
+  const auto with_low = [&](const char* low) {
+    return absl::StrReplaceAll(std::string(kProgram), {{"$LOW", low}});
+  };
+  ExpectLoweredWith({.i8 = 7}, with_low("-128"), R"(program edge {
+    constants { constant "w_packed_int4_0": i32[128] constant "w_scales0": bf16[128]
+                constant "w_sums_of_8_0": i32[128] }
+    graph(%w_packed_int4_0: i32[128] tensor_constant "w_packed_int4_0",
+          %w_scales0: bf16[128] tensor_constant "w_scales0",
+          %w_sums_of_8_0: i32[128] tensor_constant "w_sums_of_8_0", %f: f32[3,2,32] user_input) {
+      %y_1: f32[3,2,8] = backend.belay_cpu.dynamic_quantized_linear.default(%f, none, none, %w_packed_int4_0, %w_scales0, %w_sums_of_8_0, none, none, 8, "int4", 8, "none", "add", -inf, inf)
+      %y: f32[6,8] = edge.aten.view_copy.default(%y_1, [6,8])
+      return (%y user_output) } })");
+  // Another range.
+  ExpectLoweredWith({.i8 = 7}, with_low("-127"), R"(program edge {
+    constants { constant "w_packed_int4_0": i32[128] constant "w_scales0": bf16[128]
+                constant "w_sums_of_8_0": i32[128] }
+    graph(%w_packed_int4_0: i32[128] tensor_constant "w_packed_int4_0",
+          %w_scales0: bf16[128] tensor_constant "w_scales0",
+          %w_sums_of_8_0: i32[128] tensor_constant "w_sums_of_8_0", %f: f32[3,2,32] user_input) {
+      %qs: f64[3,2,1], %qz: i64[3,2,1] = edge.quantized_decomposed.choose_qparams_per_token_asymmetric.default(%f, dtype:i8)
+      %q: i8[3,2,32] = edge.quantized_decomposed.quantize_per_token.default(%f, %qs, %qz, -127, 127, dtype:i8)
+      %y_1: f32[3,2,8] = backend.belay_cpu.dynamic_quantized_linear.default(%q, %qs, %qz, %w_packed_int4_0, %w_scales0, %w_sums_of_8_0, none, none, 8, "int4", 8, "none", "add", -inf, inf)
       %y: f32[6,8] = edge.aten.view_copy.default(%y_1, [6,8])
       return (%y user_output) } })");
 }
@@ -461,10 +501,10 @@ TEST(LowerLinear, KeepsReshapesOfDynamicRows) {
       %r: f32[3,2,8] = edge.aten.view_copy.default(%y, [3,2,8])
       return (%r user_output) } })",
                     R"(program edge {
-    constants { constant "w_packed0": i8[64] constant "w_scales0": f32[32]
+    constants { constant "w_packed0": i8[64] constant "w_scales0": bf16[32]
                 constant "w_sums_of_4_0": i32[32] }
     graph(%w_packed0: i8[64] tensor_constant "w_packed0",
-          %w_scales0: f32[32] tensor_constant "w_scales0",
+          %w_scales0: bf16[32] tensor_constant "w_scales0",
           %w_sums_of_4_0: i32[32] tensor_constant "w_sums_of_4_0", %q: i8[3,2,4] user_input,
           %qs: f32[6,1] user_input, %qz: i64[6,1] user_input) {
       %v: i8[6,4] = edge.aten.view_copy.default(%q, [6,4])
@@ -484,10 +524,10 @@ TEST(LowerLinear, LowersPerTensorInputAndPerRowWeight) {
       %y: f32[6,8] = edge.aten.mm.default(%x, %t)
       return (%y user_output) } })",
                     R"(program edge {
-    constants { constant "w_packed0": i8[64] constant "w_scales0": f32[32]
+    constants { constant "w_packed0": i8[64] constant "w_scales0": bf16[32]
                 constant "w_sums_of_4_0": i32[32] }
     graph(%w_packed0: i8[64] tensor_constant "w_packed0",
-          %w_scales0: f32[32] tensor_constant "w_scales0",
+          %w_scales0: bf16[32] tensor_constant "w_scales0",
           %w_sums_of_4_0: i32[32] tensor_constant "w_sums_of_4_0", %q: u8[6,4] user_input,
           %qs: f32[1] user_input, %qz: i64[1] user_input) {
       %y: f32[6,8] = backend.belay_cpu.dynamic_quantized_linear.default(%q, %qs, %qz, %w_packed0, %w_scales0, %w_sums_of_4_0, none, none, 8, "int8", 4, "none", "add", -inf, inf)
