@@ -4,11 +4,11 @@ namespace belay::tools {
 
 std::vector<Command> AllCommands() {
   return {
-      LowerCommand(),    QuantizeCommand(),        RunCommand(),    InspectCommand(),
-      DiffCommand(),     BundleCommand(),          VerifyCommand(), BenchCommand(),
-      ProfileCommand(),  StripCommand(),           StressCommand(), KeygenCommand(),
-      SignCommand(),     VerifySignatureCommand(), OpsCommand(),    BackendsCommand(),
-      GenerateCommand(), ImportGgufCommand(),
+      LowerCommand(),  QuantizeCommand(), RunCommand(),      InspectCommand(),
+      VerifyCommand(), BenchCommand(),    ProfileCommand(),  StripCommand(),
+      StressCommand(), KeygenCommand(),   SignCommand(),     VerifySignatureCommand(),
+      OpsCommand(),    BackendsCommand(), GenerateCommand(), ImportGgufCommand(),
+      DiffCommand(),   BundleCommand(),
   };
 }
 
