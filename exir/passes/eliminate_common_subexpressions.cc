@@ -1,51 +1,43 @@
 #include "exir/passes/eliminate_common_subexpressions.h"
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/hash/hash.h"
 #include "exir/ir/graph_editor.h"
 
 namespace belay::exir {
 namespace {
 
-template <class H>
-H HashArgument(H h, const Argument& argument) {
-  h = H::combine(std::move(h), argument.variant().index());
+size_t HashOf(const Argument& argument) {
+  const size_t kind = argument.variant().index();
   if (const Argument::List* list = argument.get_if<Argument::List>()) {
-    for (const Argument& element : *list) h = HashArgument(std::move(h), element);
-    return H::combine(std::move(h), list->size());
+    size_t hash = absl::HashOf(kind, list->size());
+    for (const Argument& element : *list) hash = absl::HashOf(hash, HashOf(element));
+    return hash;
   }
-  if (const ValueId* value = argument.get_if<ValueId>()) return H::combine(std::move(h), *value);
-  if (const int64_t* value = argument.get_if<int64_t>()) return H::combine(std::move(h), *value);
+  if (const ValueId* value = argument.get_if<ValueId>()) return absl::HashOf(kind, value->index());
+  if (const int64_t* value = argument.get_if<int64_t>()) return absl::HashOf(kind, *value);
   if (const double* value = argument.get_if<double>()) {
-    return H::combine(std::move(h), std::bit_cast<uint64_t>(*value));
+    return absl::HashOf(kind, std::bit_cast<uint64_t>(*value));
   }
-  if (const DType* value = argument.get_if<DType>()) return H::combine(std::move(h), *value);
-  if (const bool* value = argument.get_if<bool>()) return H::combine(std::move(h), *value);
-  return h;  // rare kinds: compared, not hashed
+  if (const DType* value = argument.get_if<DType>()) return absl::HashOf(kind, *value);
+  if (const bool* value = argument.get_if<bool>()) return absl::HashOf(kind, *value);
+  return kind;  // rare kinds: compared, not hashed
 }
 
-// Hashes and compares nodes by operator, arguments and delegation tag.
-struct Call {
-  NodeId id;
-  const Node* node;
-
-  template <class H>
-  friend H AbslHashValue(H h, const Call& call) {
-    h = H::combine(std::move(h), call.node->target);
-    for (const Argument& argument : call.node->arguments) h = HashArgument(std::move(h), argument);
-    return h;
-  }
-  friend bool operator==(const Call& a, const Call& b) {
-    return a.node->target == b.node->target && a.node->arguments == b.node->arguments &&
-           a.node->delegation_tag == b.node->delegation_tag;
-  }
-};
+size_t HashOf(const Node& node) {
+  size_t hash = absl::HashOf(node.target);
+  for (const Argument& argument : node.arguments) hash = absl::HashOf(hash, HashOf(argument));
+  return hash;
+}
 
 // Whether a node writes to its arguments.
 bool Writes(const Graph& graph) {
@@ -65,11 +57,13 @@ bool IsCandidate(const Node& node, const absl::flat_hash_set<ValueId>& outputs) 
   return absl::c_none_of(node.results(), [&](ValueId value) { return outputs.contains(value); });
 }
 
-bool SameResults(const Graph& graph, const Node& a, const Node& b) {
+bool Equal(const Graph& graph, const Node& a, const Node& b) {
   const std::vector<ValueId> ours = a.results(), theirs = b.results();
-  return absl::c_equal(ours, theirs, [&](ValueId x, ValueId y) {
-    return graph.value(x).type == graph.value(y).type;
-  });
+  return a.target == b.target && a.arguments == b.arguments &&
+         a.delegation_tag == b.delegation_tag &&
+         absl::c_equal(ours, theirs, [&](ValueId x, ValueId y) {
+           return graph.value(x).type == graph.value(y).type;
+         });
 }
 
 using Merge = std::function<void(GraphEditor&, NodeId kept, NodeId erased)>;
@@ -83,15 +77,16 @@ absl::StatusOr<bool> Run(ExportedProgram& program, const Merge& merge) {
       ForEachValue(output, [&](ValueId value) { outputs.insert(value); });
     }
     GraphEditor editor(graph);
-    absl::flat_hash_set<Call> calls;
+    std::map<size_t, NodeId> first;  // of each hash; other nodes of the same hash are kept
     for (NodeId id : graph.NodeList()) {
       const Node& node = graph.node(id);
       if (!IsCandidate(node, outputs)) continue;
-      const auto [first, inserted] = calls.insert({id, &node});
-      if (inserted || !SameResults(graph, *first->node, node)) continue;
-      const std::vector<ValueId> kept = first->node->results(), removed = node.results();
+      const auto [same, inserted] = first.emplace(HashOf(node), id);
+      if (inserted || !Equal(graph, graph.node(same->second), node)) continue;
+      const std::vector<ValueId> kept = graph.node(same->second).results(),
+                                 removed = node.results();
       for (size_t i = 0; i < removed.size(); ++i) editor.ReplaceAllUses(removed[i], kept[i]);
-      if (merge) merge(editor, first->id, id);
+      if (merge) merge(editor, same->second, id);
       editor.EraseNode(id);
       changed = true;
     }

@@ -17,7 +17,7 @@ namespace belay::exir {
 // random operators, operators with side effects or subgraphs. Quantize and dequantize nodes are not
 // merged either: backends match patterns in which each has one user. A graph with operators that
 // write to their arguments is not changed, because equal nodes may read different elements.
-// O(nodes). Counterpart of ExecuTorch's CSEPass. `merge`, if set, is called before a node is erased,
+// O(nodes * log(nodes)). Counterpart of ExecuTorch's CSEPass. `merge`, if set, is called before a node is erased,
 // to record its debug handle for the other node.
 Pass EliminateCommonSubexpressions(
     std::function<void(GraphEditor&, NodeId kept, NodeId erased)> merge = nullptr);

@@ -535,10 +535,11 @@ class MethodCode::Logged {
     now_ = EventLog::Now();
     log_->End(*event_, now_);
   }
-  // After a successful call of a kernel or delegate.
+  // After a successful instruction.
   void Finish(const Record& record, size_t instruction) {
     if (values_ == nullptr) return;
-    values_->OnOutputs(owner_, static_cast<int64_t>(instruction), code_.OutputsOf(record));
+    const absl::Span<EValue* const> outputs = code_.OutputsOf(record);
+    if (!outputs.empty()) values_->OnOutputs(owner_, static_cast<int64_t>(instruction), outputs);
     now_ = EventLog::Now();
   }
 

@@ -33,10 +33,10 @@ class StepTest : public MethodTest {
     const uint32_t x = method.Input("x", kF32, {1});
     const uint32_t flag = method.ScalarInput("flag", schema::ScalarSlot::BOOL);
     const uint32_t y = method.Arena(kF32, {1}), z = method.Arena(kF32, {1});
-    method.Call("test.double.default", {x}, {y});
-    method.Call("test.double.default", {y}, {z});
+    method.Call("test.add.Tensor", {x, x}, {y});
+    method.Call("test.add.Tensor", {y, y}, {z});
     const uint32_t jump = method.JumpIfFalse(flag);
-    method.Call("test.double.default", {z}, {y});
+    method.Call("test.add.Tensor", {z, z}, {y});
     method.Move(y, z);
     method.LandHere(jump);
     method.Output(z);
@@ -170,8 +170,8 @@ TEST_F(StepTest, ObserversSeeValuesInsideDelegates) {
     TestMethod method = inner.AddMethod("forward");
     const uint32_t x = method.Input("x", kF32, {1});
     const uint32_t y = method.Arena(kF32, {1}), z = method.Arena(kF32, {1});
-    method.Call("test.double.default", {x}, {y});
-    method.Call("test.double.default", {y}, {z});
+    method.Call("test.add.Tensor", {x, x}, {y});
+    method.Call("test.add.Tensor", {y, y}, {z});
     method.Output(z);
   }
   TestMethod& method = forward_;

@@ -65,7 +65,7 @@ class ValueObserver {
  public:
   virtual ~ValueObserver() = default;
   // Called after an instruction of method `owner` (index into EventLog::owners()) has called a
-  // kernel or delegate. Later instructions may reuse the memory of the values.
+  // kernel or delegate with outputs. Later instructions may reuse the memory of the values.
   virtual void OnOutputs(uint32_t owner, int64_t instruction,
                          absl::Span<EValue* const> outputs) = 0;
 };

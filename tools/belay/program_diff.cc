@@ -2,11 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <variant>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "runtime/core/annotate.h"
@@ -55,7 +55,7 @@ ProgramPart FilePart(const Program& program, const json& description) {
 ProgramPart ConstantsPart(const Program& program, const json& description) {
   ProgramPart part{"constants", {}};
   // Values with the same bytes are one constant.
-  absl::flat_hash_set<std::pair<const std::byte*, size_t>> seen;
+  std::set<std::pair<const std::byte*, size_t>> seen;
   for (size_t m = 0; m < program.methods().size(); ++m) {
     const std::vector<ValuePlan>& values = program.methods()[m].values;
     for (size_t i = 0; i < values.size(); ++i) {
