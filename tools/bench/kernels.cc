@@ -160,13 +160,13 @@ Kernel FewBits(WeightFormat format, bool dynamic, int64_t m, int64_t n, int64_t 
     return made;
   }
   state->sums = Bits<int32_t>(scales * copies);
-  const int64_t row_bytes = DynamicRowBytes(format, k, group);
+  const int64_t row_bytes = DynamicRowBytes(k);
   state->rows.resize(m * row_bytes / 8);
   made.call = [=] {
     auto* rows = reinterpret_cast<std::byte*>(state->rows.data());
     for (int64_t i = 0; i < m; ++i) {
       PrepareDynamicRow(state->a.data() + i * k / 4, true, {.scale = 0.5f, .zero = 3}, format, k,
-                        group, rows + i * row_bytes);
+                        rows + i * row_bytes);
     }
     DynamicGemmArgs args;
     args.m = m, args.n = n, args.k = k;
