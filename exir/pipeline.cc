@@ -542,6 +542,7 @@ absl::StatusOr<MethodPrograms> ToStageWithinBudget(MethodPrograms methods, Stage
                                                    PipelineReport* report) {
   ABSL_RETURN_IF_ERROR(CheckMethodNames(methods, "partitioners", options.partitioners));
   ABSL_RETURN_IF_ERROR(CheckMethodNames(methods, "transform passes", options.transform_passes));
+  ABSL_RETURN_IF_ERROR(ApplyConstantRules(options.constants, methods));
   PhaseClock clock(options, report);
   clock.Start("to_edge", 0.3);
   ToEdgeOptions to_edge;

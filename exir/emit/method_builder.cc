@@ -197,7 +197,11 @@ absl::StatusOr<bool> MethodBuilder::IsChangedElsewhere(const InputSpec& spec,
   if (it == changed_.end()) return false;
   for (const ConstantTensor* other : it->second) {
     if (other->dtype() != constant.dtype() || other->sizes() != constant.sizes()) continue;
-    ABSL_ASSIGN_OR_RETURN(const uint32_t other_index, pool_.AddTensor(*other, order));
+    if (spec.replaceable) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("replaceable tensor '", spec.target, "': another method writes to it"));
+    }
+    ABSL_ASSIGN_OR_RETURN(const uint32_t other_index, pool_.AddTensor(*other, order, spec.file));
     if (other_index == index) return true;
   }
   return false;
@@ -233,17 +237,14 @@ absl::Status MethodBuilder::AddInputs() {
               absl::StrCat("constant '", spec.target, "' has no tensor in the program"));
         }
         ABSL_ASSIGN_OR_RETURN(schema::Tensor tensor, DescribeTensor(*meta, value.name));
-        const std::string order = tensor.dim_order();
-        ABSL_ASSIGN_OR_RETURN(
-            const uint32_t index,
-            pool_.AddTensor(
-                *constant,
-                absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(order.data()), order.size())));
-        ABSL_ASSIGN_OR_RETURN(
-            const bool changed,
-            IsChangedElsewhere(
-                spec, *constant, index,
-                absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(order.data()), order.size())));
+        const std::string bytes = tensor.dim_order();
+        const auto order =
+            absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+        ABSL_ASSIGN_OR_RETURN(const uint32_t index,
+                              spec.replaceable ? pool_.AddReplaceable(spec, *constant, order)
+                                               : pool_.AddTensor(*constant, order, spec.file));
+        ABSL_ASSIGN_OR_RETURN(const bool changed,
+                              IsChangedElsewhere(spec, *constant, index, order));
         if (changed) {
           ABSL_RETURN_IF_ERROR(AddState(i, *meta, top_));
           break;

@@ -84,8 +84,8 @@ absl::StatusOr<std::vector<QuantizeResult>> QuantizePrograms(
     const QuantizeOptions& options) {
   absl::btree_set<std::string> changing = options.changing;
   for (const ProgramToQuantize& program : programs) {
-    const absl::btree_set<std::string_view> mutated = MutatedState(program.program->signature);
-    changing.insert(mutated.begin(), mutated.end());
+    const absl::btree_set<std::string_view> variable = VariableTensors(program.program->signature);
+    changing.insert(variable.begin(), variable.end());
   }
   EncodedWeights encoded;
   std::vector<std::unique_ptr<ProgramQuantizer>> quantizers;

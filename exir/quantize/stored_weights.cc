@@ -157,7 +157,7 @@ ValueId StoredWeights::AddConstant(const WeightUse& use, std::string_view suffix
   std::vector<SymInt> sizes(tensor.sizes().begin(), tensor.sizes().end());
   const DType dtype = tensor.dtype();
   return constants_.Add(name, unused, std::move(tensor),
-                        TensorMeta::Contiguous(dtype, std::move(sizes)));
+                        TensorMeta::Contiguous(dtype, std::move(sizes)), use.constant);
 }
 
 absl::StatusOr<const StoredWeights::Stored*> StoredWeights::Add(const WeightUse& use,

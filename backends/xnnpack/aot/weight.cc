@@ -79,7 +79,7 @@ const exir::ConstantTensor* ConstantOf(const exir::ExportedProgram& program, Val
   if (!program.top().IsInput(value)) return nullptr;
   const exir::InputSpec& spec = program.signature.inputs[*program.InputIndex(value)];
   if (!exir::NamesTensor(spec.kind) ||
-      exir::MutatedState(program.signature).contains(spec.target)) {
+      exir::VariableTensors(program.signature).contains(spec.target)) {
     return nullptr;
   }
   return program.FindConstant(spec);
