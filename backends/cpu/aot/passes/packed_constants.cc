@@ -47,6 +47,19 @@ struct MatrixOrder {
   int64_t row_stride = n, column_stride = 1;
 };
 
+// Returns zeros in a temporary file or, if they are few or there is none, in memory.
+absl::StatusOr<exir::FileBytes> Zeros(uint64_t bytes) {
+  constexpr uint64_t kLarge = uint64_t{1} << 18;
+  if (bytes >= kLarge) {
+    if (std::optional<exir::FileBytes> file = exir::CreateFileBytes(bytes)) return *std::move(file);
+  }
+  // AlignedBuffer pages are zero without being written, and large pages reduce their number.
+  ABSL_ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Create(bytes));
+  auto owner = std::make_shared<const AlignedBuffer>(std::move(buffer));
+  const absl::Span<std::byte> zeros = owner->span();
+  return exir::FileBytes{std::move(owner), zeros};
+}
+
 absl::Status TooLarge(const Sizes& sizes) {
   return absl::InvalidArgumentError(
       absl::StrCat("the packed form of a constant ", FormatSizes(sizes), " is too large"));
@@ -96,13 +109,11 @@ absl::StatusOr<exir::ValueId> PackedConstants::AddFromTensor(const ConstantView&
   // Columns are padded to a full panel; with few columns the packed form is much larger.
   ABSL_RETURN_IF_ERROR(TakeBytes(static_cast<uint64_t>(*count) * sizeof(To),
                                  absl::StrCat("a packed constant ", FormatSizes(tensor->sizes()))));
-  // AlignedBuffer pages are zero without being written, and large pages reduce their number.
-  ABSL_ASSIGN_OR_RETURN(AlignedBuffer buffer,
-                        AlignedBuffer::Create(static_cast<uint64_t>(*count) * sizeof(To)));
-  ABSL_RETURN_IF_ERROR(make(*tensor, reinterpret_cast<To*>(buffer.data())));
-  auto owner = std::make_shared<const AlignedBuffer>(std::move(buffer));
-  const absl::Span<const std::byte> bytes = absl::MakeConstSpan(owner->data(), owner->size());
-  return Insert<To>(view, form.suffix, std::move(key), {std::move(owner), bytes}, sizes);
+  ABSL_ASSIGN_OR_RETURN(exir::FileBytes packed, Zeros(static_cast<uint64_t>(*count) * sizeof(To)));
+  ABSL_RETURN_IF_ERROR(make(*tensor, reinterpret_cast<To*>(packed.bytes.data())));
+  exir::ReleasePages(packed.bytes);
+  return Insert<To>(view, form.suffix, std::move(key), {std::move(packed.owner), packed.bytes},
+                    sizes);
 }
 
 template <class From, class To, class Make>
@@ -149,7 +160,10 @@ absl::StatusOr<exir::ValueId> PackedConstants::AddMatrix(const ConstantView& vie
                                  tensor.storage()));
       ABSL_ASSIGN_OR_RETURN(const Storage elements, part.Dense(order));
       PackMatrix(reinterpret_cast<const float*>(elements.bytes.data()), k, columns, 1, k, packed);
-      packed += *PackedMatrixSize(k, columns);
+      const int64_t made = *PackedMatrixSize(k, columns);
+      exir::ReleasePages(absl::MakeConstSpan(reinterpret_cast<const std::byte*>(packed),
+                                             static_cast<size_t>(made) * sizeof(float)));
+      packed += made;
       // `elements` may be a copy of these pages.
       if (tensor.strides()[dim] == k) {
         exir::ReleasePages(tensor.storage().bytes.subspan(
