@@ -389,10 +389,11 @@ TEST_F(LoweredProgramTest, NamesUnknownOperatorAndUnboundedSizes) {
       return (%y user_output)
     }
   })"),
-      StatusIs(absl::StatusCode::kUnimplemented,
-               AllOf(HasSubstr("unknown operator vendor.mish.default"),
-                     HasSubstr("'n': dimension 0 is u0: it depends on the data; pass --max-size "
-                               "u0=VALUE"))));
+      StatusIs(
+          absl::StatusCode::kUnimplemented,
+          AllOf(HasSubstr("unknown operator vendor.mish.default"),
+                HasSubstr("'n': dimension 0 is u0: it depends on the data; it may have a bound "
+                          "once the sizes above have; else pass --max-size u0=VALUE"))));
 }
 
 // The exporter's assumptions are checked before any computation, in both dialects.
