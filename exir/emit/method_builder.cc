@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "exir/backend/introspection.h"
 #include "exir/emit/method_facts.h"
+#include "exir/emit/remedy.h"
 #include "exir/ir/at_node.h"
 #include "exir/ir/lowered_backend_module.h"
 #include "exir/ir/text.h"
@@ -81,11 +82,12 @@ absl::StatusOr<WrittenMethod> MethodBuilder::Build() {
 }
 
 void MethodBuilder::AddUnknownOperator(const std::string& op, const Node& node) {
-  unknown_operators_[op].push_back({.method = "",
-                                    .node = node.name,
-                                    .op = op,
-                                    .source = node.provenance.ToString(),
-                                    .reason = absl::StrCat("unknown operator ", op)});
+  unknown_operators_[op].push_back(
+      {.method = "",
+       .node = node.name,
+       .op = op,
+       .source = node.provenance.ToString(),
+       .reason = absl::StrCat("unknown operator ", op, RemedyFor(op))});
 }
 
 absl::Status MethodBuilder::UnsupportedError() const {
@@ -103,7 +105,7 @@ absl::Status MethodBuilder::UnsupportedError() const {
                               nodes.size() == 1 ? " time" : " times");
         },
         absl::StrCat(absl::StrJoin(nodes.begin(), end, ", ", print),
-                     end != nodes.end() ? ", …" : ""),
+                     end != nodes.end() ? ", …" : "", RemedyFor(op)),
         [&nodes = nodes, end] { return std::vector<RefusedNode>(nodes.begin(), end); });
   }
   return problems.ToStatus(absl::StatusCode::kUnimplemented, "unsupported:");
