@@ -38,6 +38,7 @@
 #include "exir/passes/propagate_constants.h"
 #include "exir/passes/seed_random_ops.h"
 #include "exir/passes/to_edge_passes.h"
+#include "exir/training_mode.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
 
@@ -544,6 +545,9 @@ absl::StatusOr<MethodPrograms> ToStageWithinBudget(MethodPrograms methods, Stage
   ABSL_RETURN_IF_ERROR(CheckMethodNames(methods, "transform passes", options.transform_passes));
   ABSL_RETURN_IF_ERROR(ApplyConstantRules(options.constants, methods));
   PhaseClock clock(options, report);
+  if (report != nullptr) {
+    for (std::string& note : NotesOnTraining(methods)) report->notes.push_back(std::move(note));
+  }
   clock.Start("to_edge", 0.3);
   ToEdgeOptions to_edge;
   to_edge.passes = ObservedPasses(options);

@@ -24,10 +24,10 @@ constexpr uint64_t kMaxBytes = 16 << 20;
 constexpr uint64_t kMaxWork = 10'000'000;
 
 constexpr std::initializer_list<absl::StatusCode> kLoweringCodes = {
-    absl::StatusCode::kDataLoss,          absl::StatusCode::kInvalidArgument,
-    absl::StatusCode::kUnimplemented,     absl::StatusCode::kResourceExhausted,
-    absl::StatusCode::kNotFound,          absl::StatusCode::kDeadlineExceeded,
-    absl::StatusCode::kFailedPrecondition};
+    absl::StatusCode::kDataLoss,           absl::StatusCode::kInvalidArgument,
+    absl::StatusCode::kUnimplemented,      absl::StatusCode::kResourceExhausted,
+    absl::StatusCode::kNotFound,           absl::StatusCode::kDeadlineExceeded,
+    absl::StatusCode::kFailedPrecondition, absl::StatusCode::kOutOfRange};
 
 // Checks the status, the message and the list of nodes of a function's error, and frees it.
 void CheckError(std::string_view stage, belay_status status, belay_error* error,
