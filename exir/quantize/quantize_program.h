@@ -45,7 +45,7 @@ struct QuantizeOptions {
 // Their formulas are those of ExecuTorch's 8da4w and of torchao's asymmetric int8 activations.
 //
 // Static recipes first merge batch norms (exir/passes/merge_batch_norm.h), so that merged filters
-// are quantized. Activations are placed by exir/quantize/placement.h, calibrated by
+// are quantized, and write 1-D convolutions as 2-D ones (exir/quantize/image_convolutions.h). Activations are placed by exir/quantize/placement.h, calibrated by
 // exir/quantize/activation_statistics.h, and get int8 parameters per tensor, asymmetric, as PT2E's
 // XNNPACKQuantizer chooses them:
 //
@@ -63,14 +63,19 @@ struct QuantizeOptions {
 // Schemes with error feedback quantize weights as exir/quantize/error_feedback.h, with the float32
 // inputs of all operators that share the weight, in all methods.
 //
-// Each method is calibrated by its own data. State begins with the program's values in each method.
+// Schemes with activation scaling, and recipes with equalization, first scale the channels of
+// activations (exir/quantize/channel_scales.h). The float32 program of all comparisons is the scaled
+// one.
+//
+// Each method is calibrated by its own data. State that several methods write to continues from
+// method to method (ShareState in exir/quantize/calibration.h).
 //
 // Deterministic. O(nodes + elements of weights). Memory: the quantized weights, and a copy of one
 // float32 weight at a time if it is not contiguous by rows. Charges nothing to a Budget, but checks
 // it after each weight.
 //   kFailedPrecondition  a program is not an edge program
-//   kInvalidArgument     an operator is quantized statically or with error feedback, or the loss is
-//                        bounded, and calibration data or kernels are missing
+//   kInvalidArgument     an operator is quantized statically, with error feedback or activation
+//                        scaling, or the loss is bounded, and calibration data or kernels are missing
 //   errors of RunCalls (exir/quantize/calibration.h) and ReferenceOutputs
 //   (exir/quantize/output_loss.h)
 //   kDeadlineExceeded, kCancelled  of the thread's Budget
