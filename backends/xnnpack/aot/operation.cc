@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "backends/xnnpack/aot/dynamic_form.h"
 #include "backends/xnnpack/aot/int8_form.h"
 #include "backends/xnnpack/aot/operation_reader.h"
 #include "backends/xnnpack/aot/operation_rules.h"
@@ -35,12 +36,12 @@ absl::Status CheckSupported(const exir::ExportedProgram& program, exir::NodeId i
       reader = graph.value(graph.ResultOf(reader)).users[0];
     } while (PermutationOf(graph, graph.node(reader)).has_value());
     const absl::StatusOr<Operation> operation = ReadOperation(program, reader, target);
-    return operation.ok() && operation->int8.has_value()
+    return operation.ok() && (operation->int8.has_value() || operation->dynamic)
                ? absl::OkStatus()
                : WhyNot("its user does not compute on int8");
   }
   ABSL_ASSIGN_OR_RETURN(const Operation operation, ReadOperation(program, id, target));
-  if (operation.weight.has_value() && !operation.int8.has_value() &&
+  if (operation.weight.has_value() && !operation.int8.has_value() && !operation.dynamic &&
       WeightOf(program, *operation.weight)->is_quantized()) {
     return WhyNot("its weight is int8, but its input or result is not");
   }
@@ -99,12 +100,18 @@ absl::StatusOr<Operation> ReadOperation(const exir::ExportedProgram& program, ex
   if (rule->type != NodeType::NONE && target == Target::kLocal && !FindNodeRule(rule->type)->fp32) {
     return WhyNot(absl::StrCat("this XNNPACK does not support ", NodeTypeName(rule->type)));
   }
+  const bool dynamic = target == Target::kExecuTorch15 && DynamicRowsOf(program, id).has_value();
+  if (IsDynamicQuantization(rule->op) && !dynamic) {
+    return WhyNot(target == Target::kLocal ? "this XNNPACK does not quantize at run time"
+                                           : "it is not for linear layers of int8 or int4 weights");
+  }
   if (reader.node.outputs.empty() || reader.node.outputs[0].values.empty()) {
     return WhyNot("it has no result");
   }
   ABSL_RETURN_IF_ERROR(reader.CheckTensor(reader.result(), rule->result));
   Operation operation;
   operation.type = rule->type;
+  operation.dynamic = dynamic && rule->type == NodeType::FullyConnected;
   ABSL_RETURN_IF_ERROR(rule->read(reader, operation));
   ComputeOnInt8(program, id, target, operation);
   return operation;

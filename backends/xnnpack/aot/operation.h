@@ -53,6 +53,8 @@ struct Operation {
     std::vector<exir::NodeId> merged;
   };
   std::optional<Int8> int8;
+  // FullyConnected: its rows are quantized to int8 at run time, and its weight is int8 or int4.
+  bool dynamic = false;
   // By type, as in Node, for dimensions in the program's order. For StaticReshape, 0 marks the size
   // that changes between calls.
   Sizes numbers, more_numbers;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "backends/xnnpack/aot/dynamic_form.h"
 #include "backends/xnnpack/aot/int8_form.h"
 #include "backends/xnnpack/aot/weight.h"
 #include "backends/xnnpack/node_sizes.h"
@@ -379,6 +380,14 @@ absl::Status ReadDequantize(const OperationReader& r, Operation& operation) {
   return r.CheckTensor(input, DType::kInt8);
 }
 
+// The payload quantizes when the rows are used.
+absl::Status ReadDynamicRows(const OperationReader& r, Operation& operation) {
+  const std::optional<DynamicRows> rows = DynamicRowsOf(r.program, r.id);
+  if (!rows.has_value()) return WhyNot("its rows have other users");
+  operation.operands.push_back(rows->source);
+  return r.CheckTensor(rows->source);
+}
+
 constexpr OperationRule kRules[] = {
     {"aten.add.Tensor", ReadBinary, NodeType::Add},
     {"aten.add.Scalar", ReadBinary, NodeType::Add},
@@ -435,6 +444,11 @@ constexpr OperationRule kRules[] = {
     {"quantized_decomposed.quantize_per_tensor.default", ReadQuantize, NodeType::Convert,
      DType::kInt8},
     {"quantized_decomposed.dequantize_per_tensor.default", ReadDequantize, NodeType::Convert},
+    {"quantized_decomposed.choose_qparams_per_token_asymmetric.default", ReadDynamicRows,
+     NodeType::NONE, DType::kFloat64},
+    {"quantized_decomposed.quantize_per_token.default", ReadDynamicRows, NodeType::NONE,
+     DType::kInt8},
+    {"quantized_decomposed.dequantize_per_token.default", ReadDynamicRows, NodeType::NONE},
 };
 
 }  // namespace

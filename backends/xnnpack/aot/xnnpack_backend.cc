@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "backends/xnnpack/aot/payload_writer.h"
+#include "backends/xnnpack/aot/static_quantization.h"
 #include "backends/xnnpack/aot/weight.h"
 #include "backends/xnnpack/node_rules.h"
 #include "exir/backend/partitioners/capability_partitioner.h"
@@ -92,6 +93,10 @@ class XnnpackPartitioner final : public exir::Partitioner {
     exir::TagConstantData(program, result);
     exir::TagSubgraphConstants(program, result);
     return result;
+  }
+  exir::QuantizationPatterns StaticQuantization() const override {
+    const absl::StatusOr<Target> target = TargetOf(compile_specs_);
+    return target.ok() ? StaticQuantizationPatterns(*target) : exir::QuantizationPatterns();
   }
 
  private:
