@@ -60,6 +60,9 @@ struct QuantizeOptions {
   std::vector<std::string> max_size;     // as LowerOptions::max_size
   std::vector<std::string> calibration;  // as LowerOptions::calibration
   std::string max_loss;                  // as LowerOptions::max_loss
+  std::vector<std::string> labels;       // [METHOD:]PATH (MeasureAccuracy)
+  std::string metric;                    // a shell command (RunMetric); "" for none
+  int threads = 1;                       // execute the calibration data
   bool json = false;
   CommandLimits limits;
 };

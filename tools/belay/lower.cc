@@ -257,7 +257,7 @@ Command LowerCommand() {
             {.not_empty = true}},
            {"--threads",
             &lower->threads,
-            "threads for backends' preprocessing",
+            "threads for backends' preprocessing and for calibration data",
             {.least = 1, .most = 1024}},
            {"--write-state-in-place", &lower->write_state_in_place,
             "updates buffers in place; a failed call leaves them partially written"},

@@ -238,8 +238,9 @@ absl::StatusOr<std::optional<QuantizeReport>> QuantizeForLowering(Lowering& lowe
       lowering.pipeline.progress("quantize", kEdge + (end - kEdge) * done);
     }
   };
-  return QuantizeMethods(programs, {*lowering.recipe, lowering.calibration, lowering.max_loss,
-                                    lowering.max_sizes, &lowering.partitioners.chosen, progress});
+  return QuantizeMethods(
+      programs, {*lowering.recipe, lowering.calibration, lowering.max_loss, lowering.max_sizes,
+                 lowering.pipeline.to_backend.threads, &lowering.partitioners.chosen, progress});
 }
 
 absl::StatusOr<exir::SerializedProgram> SerializeLowered(const LowerOptions& options,
