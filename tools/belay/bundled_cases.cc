@@ -12,6 +12,7 @@
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
+#include "runtime/kernel_interface/kernel_registry.h"
 #include "runtime/program/metadata_path.h"
 #include "tools/belay/program_file.h"
 #include "tools/belay/session.h"
@@ -46,14 +47,7 @@ absl::Status RunCase(const pte::BundledCase& test, const std::string& place, Met
                                                    "]: ", test.expected_outputs[i].KindName(),
                                                    ", only tensors are compared"));
     }
-    const EValue& value = got.outputs[i].value();
-    if (result.deviations.size() <= i) result.deviations.resize(i + 1);
-    result.deviations[i].Widen(exir::LargestDeviation(*want, value));
-    const absl::Status close = exir::CompareRecorded(*want, value, result.closeness);
-    if (close.ok()) continue;
-    result.findings.push_back(
-        {result.calls,
-         {absl::StrCat(place, ", output ", i), std::string(FromAbsl(close.message()))}});
+    CompareOutput(i, *want, got.outputs[i].value(), absl::StrCat(place, ", "), result);
   }
   result.num_outputs += got.outputs.size();
   ++result.calls;
@@ -71,6 +65,13 @@ absl::StatusOr<Verification> VerifyBundledCases(const std::string& path,
                                                 const VerifyOptions& options,
                                                 const OnProgramOpened& opened) {
   ABSL_ASSIGN_OR_RETURN(const pte::BundledProgram bundled, ReadCases(path, options));
+  // Converting delegates costs much more than loading a method.
+  ABSL_ASSIGN_OR_RETURN(const Program program,
+                        OpenProgramFile(path, OpenOptionsFor(options.limits.ForPrograms(),
+                                                             options.data, options.payloads)));
+  opened(program);
+  KernelRegistry kernels;
+  ABSL_RETURN_IF_ERROR(AddEngine(options.engine, kernels));
   Verification result;
   result.calls = 0;
   result.recorded = true;
@@ -78,13 +79,11 @@ absl::StatusOr<Verification> VerifyBundledCases(const std::string& path,
   for (const pte::BundledMethod& tests : bundled.methods()) {
     for (size_t i = 0; i < tests.cases.size(); ++i) {
       // Each case starts from the initial state.
-      ABSL_ASSIGN_OR_RETURN(const auto session,
-                            OpenSession(path, tests.name, options.engine, /*threads=*/1, {},
-                                        OpenOptionsFor(options.limits.ForPrograms(), options.data,
-                                                       options.payloads)));
-      opened(*session->program);
+      const absl::StatusOr<std::unique_ptr<Method>> method =
+          LoadMethod(program, tests.name, kernels);
+      if (!method.ok()) return Annotate(method.status(), path);
       const std::string place = absl::StrCat("method ", Quoted(tests.name), ", case ", i);
-      ABSL_RETURN_IF_ERROR(RunCase(tests.cases[i], place, *session->method, result));
+      ABSL_RETURN_IF_ERROR(RunCase(tests.cases[i], place, **method, result));
     }
   }
   return result;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -59,6 +60,11 @@ struct Verification {
     return findings.empty() && !(against.has_value() && against->node.has_value());
   }
 };
+
+// Compares output i of the current call with `want`, and adds the deviation and the difference, whose
+// place is `prefix` and the number of the output.
+void CompareOutput(size_t i, const TensorView& want, const EValue& value, std::string_view prefix,
+                   Verification& result);
 
 // Called once the program is open: adds its companions to the limits.
 using OnProgramOpened = std::function<void(const Program&)>;

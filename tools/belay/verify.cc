@@ -123,24 +123,17 @@ void Print(const Verification& result) {
 absl::StatusOr<Verification> RunVerification(const VerifyOptions& options,
                                              const MaxSizes& max_sizes,
                                              const Partitioners& partitioners) {
-  const auto added = [](WithinLimits& limits) {
-    return [&limits](const Program& program) { limits.Add(program); };
-  };
-  if (options.expected.empty() && options.program.empty()) {
-    const absl::StatusOr<bool> bundled =
-        IsBundledProgramAt(ParseArchiveModel(options.archive).path);
-    if (bundled.ok() && *bundled) {
-      WithinLimits limits(options.limits, {options.archive});
-      return VerifyBundledCases(options.archive, options, added(limits));
-    }
-  }
   std::vector<std::string> files = options.inputs;
   if (options.expected.empty()) files.push_back(ParseArchiveModel(options.archive).path);
   if (!options.program.empty()) files.push_back(options.program);
   WithinLimits limits(options.limits, files);
-  return options.expected.empty()
-             ? VerifyWithArchive(options, max_sizes, partitioners, added(limits))
-             : VerifyWithRecorded(options, added(limits));
+  const auto opened = [&limits](const Program& program) { limits.Add(program); };
+  if (!options.expected.empty()) return VerifyWithRecorded(options, opened);
+  if (options.program.empty()) {
+    const absl::StatusOr<bool> bundled = IsBundledProgramAt(files.back());
+    if (bundled.ok() && *bundled) return VerifyBundledCases(options.archive, options, opened);
+  }
+  return VerifyWithArchive(options, max_sizes, partitioners, opened);
 }
 
 }  // namespace
