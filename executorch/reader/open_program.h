@@ -1,6 +1,6 @@
-// Opens ExecuTorch's program files (.pte, and .bpte with test cases). The file is checked and translated once to Belay's
-// metadata, which the validators of Belay's files check again. It is then executed like any other
-// program. Constants and blobs stay in the mapped file.
+// Opens ExecuTorch's program files (.pte, and .bpte with test cases). The file is checked and
+// translated once to Belay's metadata, which the validators of Belay's files check again. It is then
+// executed like any other program. Constants and blobs stay in the mapped file.
 //
 //   ABSL_ASSIGN_OR_RETURN(const Program program, pte::OpenProgram("model.pte", {}));
 //   KernelRegistry kernels;

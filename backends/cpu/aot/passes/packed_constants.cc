@@ -65,6 +65,17 @@ absl::Status TooLarge(const Sizes& sizes) {
       absl::StrCat("the packed form of a constant ", FormatSizes(sizes), " is too large"));
 }
 
+// Packs one float per group of k and column of a weight [k, n], stored as [group][n].
+absl::StatusOr<std::vector<float>> PackGroupFloats(const ConstantView& weight, int64_t group,
+                                                   absl::Span<const float> floats) {
+  const int64_t k = *weight.sizes[0].AsInt(), n = *weight.sizes[1].AsInt();
+  const std::optional<int64_t> count = PackedScalesSize(k, n, group);
+  if (!count.has_value()) return TooLarge({k, n});
+  std::vector<float> packed(static_cast<size_t>(*count));
+  PackScales(floats.data(), k, n, group, /*group_stride=*/n, /*column_stride=*/1, packed.data());
+  return packed;
+}
+
 }  // namespace
 
 template <class T>
@@ -444,11 +455,7 @@ absl::StatusOr<exir::ValueId> PackedConstants::Part(const ConstantView& vector, 
 absl::StatusOr<exir::ValueId> PackedConstants::GroupFloats(const ConstantView& weight,
                                                            std::string_view suffix, int64_t group,
                                                            absl::Span<const float> floats) {
-  const int64_t k = *weight.sizes[0].AsInt(), n = *weight.sizes[1].AsInt();
-  const std::optional<int64_t> count = PackedScalesSize(k, n, group);
-  if (!count.has_value()) return TooLarge({k, n});
-  std::vector<float> packed(static_cast<size_t>(*count));
-  PackScales(floats.data(), k, n, group, /*group_stride=*/n, /*column_stride=*/1, packed.data());
+  ABSL_ASSIGN_OR_RETURN(const std::vector<float> packed, PackGroupFloats(weight, group, floats));
   return Floats(weight, suffix, packed);
 }
 
@@ -458,12 +465,8 @@ absl::StatusOr<exir::ValueId> PackedConstants::GroupScales(const ConstantView& w
   const bool exact = std::all_of(scales.begin(), scales.end(),
                                  [](float scale) { return float{BFloat16(scale)} == scale; });
   if (!exact) return GroupFloats(weight, "scales", group, scales);
-  const int64_t k = *weight.sizes[0].AsInt(), n = *weight.sizes[1].AsInt();
-  const std::optional<int64_t> count = PackedScalesSize(k, n, group);
-  if (!count.has_value()) return TooLarge({k, n});
-  std::vector<float> packed(static_cast<size_t>(*count));
-  PackScales(scales.data(), k, n, group, /*group_stride=*/n, /*column_stride=*/1, packed.data());
-  std::vector<BFloat16> narrow(packed.begin(), packed.end());
+  ABSL_ASSIGN_OR_RETURN(const std::vector<float> packed, PackGroupFloats(weight, group, scales));
+  const std::vector<BFloat16> narrow(packed.begin(), packed.end());
   return Elements<BFloat16>(weight, "scales", narrow);
 }
 
