@@ -359,6 +359,8 @@ std::vector<Row> Rows() {
        few_bits(kBFloat16, 1, 2048, 768)},
       {"Llama-110M", "linear 1 x 2048 x 768, int8 weights", kF32, few_bits(kInt8, 1, 2048, 768)},
       {"Llama-110M", "linear 1 x 2048 x 768, int4 weights", kF32, few_bits(kInt4, 1, 2048, 768)},
+      {"Llama-110M", "linear 8 x 2048 x 768, int8 weights", kF32, few_bits(kInt8, 8, 2048, 768)},
+      {"Llama-110M", "linear 8 x 2048 x 768, int4 weights", kF32, few_bits(kInt4, 8, 2048, 768)},
       {"Llama-110M", "linear 1 x 2048 x 768, int8 times int8", kBytes,
        dynamic(kInt8, 1, 2048, 768)},
       {"Llama-110M", "linear 1 x 2048 x 768, int8 times int4", kBytes,

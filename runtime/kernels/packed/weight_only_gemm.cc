@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <iterator>
 #include <type_traits>
 
 #include "runtime/kernels/vector_halves.h"
@@ -156,19 +155,14 @@ HWY_INLINE void ForEachGroup(const Panel& panel, const F& f) {
 
 // sums[r * kColumns + j] of kRows rows of A and all columns of the panel. Each element has kParts
 // interleaved accumulators, to hide the latency of additions if there are few rows.
+//   a(ko, r, ki) = A[r, ko * kBlockRows + ki], zeros after k
 template <class Decoder, size_t kRows, size_t kParts>
-HWY_NOINLINE void MultiplyPanel(const Panel& panel, const float* const* rows,
+HWY_NOINLINE void MultiplyPanel(const Panel& panel, const float* HWY_RESTRICT a,
                                 float* HWY_RESTRICT sums) {
   constexpr size_t kVectors = Decoder::kVectors;
   const typename Decoder::Tag d;
   using V = hn::Vec<typename Decoder::Tag>;
   const size_t lanes = hn::Lanes(d);
-  // Last elements of the rows, padded with zeros.
-  float last[kRows][kBlockRows] = {};
-  const size_t whole = panel.k / kBlockRows * kBlockRows;
-  for (size_t r = 0; r < kRows; ++r) {
-    std::copy(rows[r] + whole, rows[r] + panel.k, last[r]);
-  }
   std::fill(sums, sums + kRows * kColumns, 0.0f);
   ForEachGroup(
       panel, [&](size_t begin, size_t end, const float* scales, const float* zeros) HWY_ATTR {
@@ -186,9 +180,7 @@ HWY_NOINLINE void MultiplyPanel(const Panel& panel, const float* const* rows,
           }
           for (size_t p = begin; p < end; p += kBlockRows) {
             decoder.Load(p);
-            const float* a[kRows];
-            HWY_UNROLL(kRows)
-            for (size_t r = 0; r < kRows; ++r) a[r] = p < whole ? rows[r] + p : last[r];
+            const float* block = a + p * kRows;
             HWY_UNROLL(kBlockRows)
             for (size_t i = 0; i < kBlockRows; ++i) {
               HWY_UNROLL(kVectors)
@@ -197,7 +189,7 @@ HWY_NOINLINE void MultiplyPanel(const Panel& panel, const float* const* rows,
                 HWY_UNROLL(kRows)
                 for (size_t r = 0; r < kRows; ++r) {
                   V& sum = at[i % kParts][r][v];
-                  sum = hn::MulAdd(w, hn::Set(d, a[r][i]), sum);
+                  sum = hn::MulAdd(w, hn::Set(d, block[r * kBlockRows + i]), sum);
                 }
               }
             }
@@ -344,13 +336,67 @@ HWY_NOINLINE void DecodePanel(const Panel& panel, float* HWY_RESTRICT to) {
       });
 }
 
+// Rows that are multiplied at once: their accumulators, a weight and a scale fit the registers.
+template <class Decoder>
+constexpr size_t kMostRows =
+    (HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64 ? 24 : 12) / Decoder::kVectors;
+
+// Rows of the MultiplyPanel that computes `rows` rows.
+HWY_INLINE size_t PaddedRows(size_t rows) {
+  return rows <= 4 ? rows : rows <= 6 ? 6 : rows <= 8 ? 8 : 12;
+}
+
+// Calls f(first row, rows) for blocks of at most `most` rows of about the same size.
+template <class F>
+HWY_INLINE void ForEachRowBlock(size_t first_row, size_t last_row, size_t most, const F& f) {
+  const size_t rows = last_row - first_row, blocks = (rows + most - 1) / most;
+  const size_t size = (rows + blocks - 1) / blocks;
+  for (size_t row = first_row; row < last_row; row += size) {
+    f(row, HWY_MIN(size, last_row - row));
+  }
+}
+
+// Interleaves rows of A as MultiplyPanel expects it, and returns the end.
+HWY_INLINE float* InterleaveRows(const WeightOnlyGemmArgs& g, size_t first, size_t rows,
+                                 float* HWY_RESTRICT to) {
+  const size_t padded = PaddedRows(rows);
+  for (size_t p = 0; p < g.k; p += kBlockRows) {
+    const size_t count = HWY_MIN(kBlockRows, g.k - p);
+    for (size_t r = 0; r < padded; ++r, to += kBlockRows) {
+      const size_t used = r < rows ? count : 0;
+      if (used != 0) std::copy_n(g.a + (first + r) * g.lda + p, used, to);
+      std::fill(to + used, to + kBlockRows, 0.0f);
+    }
+  }
+  return to;
+}
+
+template <class Decoder>
+HWY_INLINE void MultiplyRows(const Panel& panel, size_t m, size_t rows, const float* a,
+                             float* sums) {
+  constexpr size_t kMost = kMostRows<Decoder>;
+  if (m == 1) return MultiplyPanel<Decoder, 1, 4>(panel, a, sums);
+  switch (PaddedRows(rows)) {
+    case 1:
+      return MultiplyPanel<Decoder, 1, 1>(panel, a, sums);
+    case 2:
+      return MultiplyPanel<Decoder, 2, 1>(panel, a, sums);
+    case 3:
+      return MultiplyPanel<Decoder, 3, 1>(panel, a, sums);
+    case 4:
+      return MultiplyPanel<Decoder, HWY_MIN(4, kMost), 1>(panel, a, sums);
+    case 6:
+      return MultiplyPanel<Decoder, HWY_MIN(6, kMost), 1>(panel, a, sums);
+    case 8:
+      return MultiplyPanel<Decoder, HWY_MIN(8, kMost), 1>(panel, a, sums);
+    default:
+      return MultiplyPanel<Decoder, HWY_MIN(12, kMost), 1>(panel, a, sums);
+  }
+}
+
 template <class Decoder>
 HWY_INLINE void Run(const WeightOnlyGemmArgs& g, size_t first_row, size_t last_row,
                     size_t first_column, size_t last_column) {
-  using MultiplyFn = void (*)(const Panel&, const float* const*, float*);
-  constexpr MultiplyFn kMultiply[] = {&MultiplyPanel<Decoder, 1, 1>, &MultiplyPanel<Decoder, 2, 1>,
-                                      &MultiplyPanel<Decoder, 3, 1>, &MultiplyPanel<Decoder, 4, 1>};
-  static_assert(std::size(kMultiply) == kWeightOnlyRows);
   const size_t depth = (g.k + kBlockRows - 1) / kBlockRows * kBlockRows;
   const size_t bytes_of_16 = g.format == WeightFormat::kInt4   ? 8
                              : g.format == WeightFormat::kInt8 ? 16
@@ -358,7 +404,6 @@ HWY_INLINE void Run(const WeightOnlyGemmArgs& g, size_t first_row, size_t last_r
   const size_t panel_bytes = depth * kColumns / 16 * bytes_of_16;
   const size_t group = g.scales == nullptr ? HWY_MAX(g.k, size_t{1}) : g.group;
   const size_t panel_scales = (g.k + group - 1) / group * kColumns;
-  const size_t rows = last_row - first_row;
   bool split = false;
 #if HWY_NATIVE_DOT_BF16 && HWY_TARGET == HWY_AVX3_ZEN4
   const size_t room = (g.k + 15) / 16 * 16;
@@ -369,6 +414,12 @@ HWY_INLINE void Run(const WeightOnlyGemmArgs& g, size_t first_row, size_t last_r
     split = SplitRow(g.a, g.k, high, low);
   }
 #endif
+  constexpr size_t kMost = kMostRows<Decoder>;
+  if (g.m <= kWeightOnlyRows && !split) {
+    float* to = g.scratch;
+    ForEachRowBlock(first_row, last_row, kMost,
+                    [&](size_t row, size_t rows) { to = InterleaveRows(g, row, rows, to); });
+  }
   for (size_t j = first_column; j < last_column; j += kColumns) {
     const size_t index = j / kColumns, count = HWY_MIN(kColumns, last_column - j);
     const Panel panel = {.b = static_cast<const std::byte*>(g.b) + index * panel_bytes,
@@ -379,7 +430,7 @@ HWY_INLINE void Run(const WeightOnlyGemmArgs& g, size_t first_row, size_t last_r
     const EpilogueF32& e = g.epilogue;
     const float* bias = e.bias == nullptr ? nullptr : e.bias + j;
     if (g.m > kWeightOnlyRows) {
-      float* tile = g.scratch + g.k * kColumns;
+      float* tile = g.scratch + (g.k + 15) / 16 * 16 * kColumns;
       DecodePanel<Decoder>(panel, g.scratch);
       PackedGemmArgs p = {.m = g.m,
                           .n = count,
@@ -396,21 +447,23 @@ HWY_INLINE void Run(const WeightOnlyGemmArgs& g, size_t first_row, size_t last_r
       PackedGemmRange(p, first_row, last_row, 0, count);
       continue;
     }
-    const float* a[kWeightOnlyRows];
-    for (size_t r = 0; r < rows; ++r) a[r] = g.a + (first_row + r) * g.lda;
-    HWY_ALIGN float sums[kWeightOnlyRows * kColumns];
-    if (split) {
+    const float* a = g.scratch;
+    ForEachRowBlock(first_row, last_row, kMost, [&](size_t row, size_t rows) HWY_ATTR {
+      HWY_ALIGN float sums[kMost * kColumns];
+      if (split) {
 #if HWY_NATIVE_DOT_BF16 && HWY_TARGET == HWY_AVX3_ZEN4
-      MultiplyInt4Panel(panel, high, low, sums);
+        MultiplyInt4Panel(panel, high, low, sums);
 #endif
-    } else {
-      (g.m == 1 ? &MultiplyPanel<Decoder, 1, 4> : kMultiply[rows - 1])(panel, a, sums);
-    }
-    for (size_t r = 0; r < rows; ++r) {
-      const size_t at = (first_row + r) * g.ldc + j;
-      FinishRow(TagF32(), e, sums + r * kColumns, bias, e.other == nullptr ? nullptr : e.other + at,
-                g.c + at, count);
-    }
+      } else {
+        MultiplyRows<Decoder>(panel, g.m, rows, a, sums);
+        a += PaddedRows(rows) * depth;
+      }
+      for (size_t r = 0; r < rows; ++r) {
+        const size_t at = (row + r) * g.ldc + j;
+        FinishRow(TagF32(), e, sums + r * kColumns, bias,
+                  e.other == nullptr ? nullptr : e.other + at, g.c + at, count);
+      }
+    });
   }
 }
 

@@ -1,8 +1,9 @@
 // GEMM of floats with a prepacked right operand of fewer bits (weight_only_weights.h), the main
 // cost of decoding in language models. Every weight is read once and dequantized in registers.
 //
-// With m <= 4, a panel's weights are decoded group by group and multiplied by all rows of A. With
-// more rows, panels are decoded into `scratch` and multiplied by PackedGemm (packed_gemm.h).
+// With m <= kWeightOnlyRows, a panel's weights are decoded in registers and multiplied by blocks of
+// up to 12 rows of A, which are interleaved in `scratch`. With more rows, panels are decoded into
+// `scratch` and multiplied by PackedGemm (packed_gemm.h).
 //
 // If the CPU has bfloat16 dot products, a single row is split into a sum of two bfloat16 values for
 // int4 weights.
@@ -37,10 +38,13 @@ struct WeightOnlyGemmArgs {
 };
 
 // Rows of A that are multiplied by weights decoded in registers.
-inline constexpr size_t kWeightOnlyRows = 4;
+inline constexpr size_t kWeightOnlyRows = 16;
 
 inline size_t WeightOnlyScratch(size_t m, size_t k, size_t lda) {
-  return m <= kWeightOnlyRows ? (k + 15) / 16 * 16 : k * kWeightOnlyPanelColumns + TileSize(k, lda);
+  const size_t depth = (k + 15) / 16 * 16;
+  // A block of rows is padded by at most a third.
+  return m <= kWeightOnlyRows ? (m + m / 3) * depth
+                              : depth * kWeightOnlyPanelColumns + TileSize(k, lda);
 }
 
 // C = epilogue(A W) for rows [first_row, last_row) and columns [first_column, last_column);

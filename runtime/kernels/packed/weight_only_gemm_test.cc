@@ -164,7 +164,7 @@ class WeightOnlyGemmTest : public testing::TestWithParam<std::string> {
 
 TEST_P(WeightOnlyGemmTest, RowsColumnsDepthsAndGroups) {
   for (WeightFormat format : kFormats) {
-    for (size_t m : {1, 2, 3, 4, 5, 13}) {
+    for (size_t m : {1, 2, 3, 4, 5, 7, 12, 13, 16, 17}) {
       for (size_t n : {1, 16, 31, 32, 70}) {
         for (size_t k : {1, 7, 8, 9, 64, 100, 163}) {
           for (size_t group : {size_t{8}, size_t{32}, k}) {
@@ -184,7 +184,7 @@ TEST_P(WeightOnlyGemmTest, RowsColumnsDepthsAndGroups) {
 TEST_P(WeightOnlyGemmTest, RowsAtCacheWayDistance) {
   // Rows 1024 floats apart.
   for (WeightFormat format : kFormats) {
-    for (size_t m : {1, 9}) {
+    for (size_t m : {1, 9, 30}) {
       Problem p(format, m, 40, 1024, 128, true, random_);
       p.Check();
     }
@@ -193,7 +193,7 @@ TEST_P(WeightOnlyGemmTest, RowsAtCacheWayDistance) {
 
 TEST_P(WeightOnlyGemmTest, ZeroWeightsAddNothing) {
   for (WeightFormat format : kFormats) {
-    for (size_t m : {1, 4, 5}) {
+    for (size_t m : {1, 4, 7, 17}) {
       for (size_t k : {24, 200}) {
         Problem p(format, m, 33, k, 8, true, random_);
         for (size_t i = 0; i < p.q.size(); ++i) {
@@ -210,7 +210,7 @@ TEST_P(WeightOnlyGemmTest, ZeroWeightsAddNothing) {
 
 TEST_P(WeightOnlyGemmTest, ZeroPointsMayBeFractions) {
   for (WeightFormat format : {WeightFormat::kInt8, WeightFormat::kInt4}) {
-    for (size_t m : {1, 4, 5}) {
+    for (size_t m : {1, 4, 7, 17}) {
       Problem p(format, m, 40, 256, 32, true, random_);
       for (size_t i = 0; i < p.zero.size(); ++i) p.zero[i] += static_cast<float>(i % 64) / 64;
       p.Pack();
@@ -221,7 +221,7 @@ TEST_P(WeightOnlyGemmTest, ZeroPointsMayBeFractions) {
 
 TEST_P(WeightOnlyGemmTest, OperandsOfAllMagnitudes) {
   for (WeightFormat format : kFormats) {
-    for (size_t m : {1, 3, 5}) {
+    for (size_t m : {1, 3, 8, 17}) {
       Problem p(format, m, 33, 256, 32, false, random_);
       for (size_t i = 0; i < p.a.size(); ++i) {
         p.a[i] *= std::ldexp(1.0f, static_cast<int>(i * 7 % 60) - 30);
@@ -233,7 +233,7 @@ TEST_P(WeightOnlyGemmTest, OperandsOfAllMagnitudes) {
 
 TEST_P(WeightOnlyGemmTest, PropagatesInfinitiesAndNan) {
   for (WeightFormat format : kFormats) {
-    for (size_t m : {1, 4, 5}) {
+    for (size_t m : {1, 4, 11, 17}) {
       Problem p(format, m, 33, 160, 160, false, random_);
       for (size_t i = 0; i < p.q.size(); ++i) {
         p.q[i] = i % p.n % 2 == 0 ? 3 : -3;
@@ -258,7 +258,7 @@ TEST_P(WeightOnlyGemmTest, PropagatesInfinitiesAndNan) {
 }
 
 TEST_P(WeightOnlyGemmTest, ZeroDepthGivesTheBias) {
-  for (size_t m : {1, 5}) {
+  for (size_t m : {1, 5, 17}) {
     Problem p(WeightFormat::kInt4, m, 5, 0, 32, false, random_);
     p.Check();
   }
@@ -266,7 +266,7 @@ TEST_P(WeightOnlyGemmTest, ZeroDepthGivesTheBias) {
 
 TEST_P(WeightOnlyGemmTest, ResultsDoNotDependOnTheRange) {
   for (WeightFormat format : kFormats) {
-    for (size_t m : {1, 3, 4, 14}) {
+    for (size_t m : {1, 3, 4, 14, 15, 21}) {
       Problem p(format, m, 100, 90, 32, true, random_);
       const WeightOnlyGemmArgs g = p.Args();
       WeightOnlyGemm(g);
@@ -287,7 +287,7 @@ TEST_P(WeightOnlyGemmTest, ResultsDoNotDependOnTheRange) {
 // Checks both settings of ExecutesVectorsInHalves().
 TEST_P(WeightOnlyGemmTest, HalfVectorsGiveTheSameBits) {
   const bool halves = ExecutesVectorsInHalves();
-  for (size_t m : {1, 3, 5}) {
+  for (size_t m : {1, 3, 9, 17}) {
     for (bool zeros : {false, true}) {
       Problem p(WeightFormat::kInt8, m, 70, 100, 32, zeros, random_);
       SetExecutesVectorsInHalves(true);
@@ -302,7 +302,7 @@ TEST_P(WeightOnlyGemmTest, HalfVectorsGiveTheSameBits) {
 }
 
 TEST_P(WeightOnlyGemmTest, EveryEpilogue) {
-  for (size_t m : {3, 6}) {
+  for (size_t m : {3, 17}) {
     for (int activation = 0; activation <= static_cast<int>(Activation::kGeluTanh); ++activation) {
       for (int combine : {0, 1, 2}) {  // nothing, add, multiply
         Problem p(WeightFormat::kInt8, m, 43, 11, 8, true, random_);
