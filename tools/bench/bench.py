@@ -16,6 +16,7 @@ import platform
 import resource
 import select
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,7 @@ import time
 import figures
 import measures
 import pages
+import wild_models
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -423,23 +425,47 @@ class Bench:
 
 
 def chosen_models(text, data):
-    """The named models of MODELS, or all; also other folders of DIR with an archive."""
+    """The named models of MODELS, or all; "wild": those of wild_models.py; also other folders of DIR with an archive."""
     if text == "all":
         return MODELS
+    if text == "wild":
+        return [Model(name, name) for name in wild_models.NAMES]
     known = {model.name: model for model in MODELS}
     chosen = []
     for name in text.split(","):
-        if name not in known and not (pathlib.Path(data) / name / "model.pt2").exists():
+        exportable = name in known or name in wild_models.NAMES
+        if not exportable and not (pathlib.Path(data) / name / "model.pt2").exists():
             raise SystemExit(f"bench.py: no model {name}: expected a folder of {data} with model.pt2, or one of {', '.join(known)}")
         chosen.append(known.get(name, Model(name, name)))
     return chosen
+
+
+def summary(cases):
+    """A line per number of threads: the geometric mean of Belay's time divided by that of the best peer, and the worst model."""
+    lines = []
+    for threads in sorted({case["threads"] for case in cases}):
+        ratios = {}
+        for case in cases:
+            rounds = {runner: run["rounds"] for runner, run in case["runners"].items() if run["verdict"] == "right"}
+            best = measures.best({peer: r for peer, r in rounds.items() if peer not in OURS})
+            if case["threads"] == threads and best and "belay" in rounds:
+                ratios[case["model"]] = measures.ratio(rounds["belay"], rounds[best])
+        ratios = {model: ratio for model, ratio in ratios.items() if ratio}
+        if ratios:
+            worst = max(ratios, key=ratios.get)
+            slower = sum(ratio > 1 for ratio in ratios.values())
+            mean = statistics.geometric_mean(ratios.values())
+            lines.append(
+                f"threads {threads}: geometric mean {mean:.2f} of the best peer's time, above 1.0: {slower} of {len(ratios)}, worst: {worst} {ratios[worst]:.2f}"
+            )
+    return lines
 
 
 def parse(arguments):
     built = pathlib.Path("bazel-bin/tools")
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", required=True, help="a folder per model; missing files are written there")
-    parser.add_argument("--models", default="all", help="comma separated; those of README.md, or folders of --data")
+    parser.add_argument("--models", default="all", help="all, wild, or comma separated: those of README.md, of wild_models.py, or folders of --data")
     parser.add_argument("--peers-python", help="a Python with the peers")
     parser.add_argument("--peers", default=",".join(PEERS), help="comma separated")
     parser.add_argument("--xnnpack", action="store_true", help="also measures Belay with delegates of backends/xnnpack, and lowers to .pte files")
@@ -489,6 +515,8 @@ def main(arguments):
         models = chosen_models(options.models, options.data)
         with tempfile.TemporaryDirectory() as work:
             result = Bench(options, pathlib.Path(work)).measure(models, save)
+        for line in summary(result["cases"]):
+            log(line)
     if options.output:
         add_run(pathlib.Path(options.output), result, options)
     else:

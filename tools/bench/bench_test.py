@@ -113,6 +113,30 @@ def pages_of(*cases):
     return pages.pages_of(figures.add(NO_DATA, result_of(*cases)))
 
 
+class SummaryTest(unittest.TestCase):
+    def test_names_worst_model_and_geometric_mean(self):
+        def case(model, threads, ours, theirs, verdict="right"):
+            runners = {"belay": {"verdict": "right", "rounds": rounds(*ours)}}
+            runners["ort"] = {"verdict": verdict, "rounds": rounds(*theirs)}
+            return {"model": model, "threads": threads, "runners": runners}
+
+        cases = [case("a", 1, [1, 1], [2, 2]), case("b", 1, [4, 4], [2, 2]), case("c", 1, [9], [1], "wrong"), case("a", 2, [3], [4])]
+        self.assertEqual(
+            bench.summary(cases),
+            [
+                "threads 1: geometric mean 1.00 of the best peer's time, above 1.0: 1 of 2, worst: b 2.00",
+                "threads 2: geometric mean 0.75 of the best peer's time, above 1.0: 0 of 1, worst: a 0.75",
+            ],
+        )
+        self.assertEqual(bench.summary([case("c", 1, [9], [1], "wrong")]), [])
+
+    def test_wild_models_are_chosen_by_one_word(self):
+        names = [model.name for model in bench.chosen_models("wild", "/nowhere")]
+        self.assertEqual(names, bench.wild_models.NAMES)
+        self.assertEqual(len(names), len(set(names)))
+        self.assertEqual(bench.chosen_models(names[0], "/nowhere")[0].folder, names[0])
+
+
 class FiguresTest(unittest.TestCase):
     def test_formats_three_digits(self):
         written = [figures.number(x) for x in (0, 1, 12.345, 1234.5, 0.01234, None)]

@@ -15,6 +15,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+import wild_models
+
 
 class Output(nn.Module):
     """A model of `transformers` with one output tensor."""
@@ -32,16 +34,19 @@ class BertEncoder(Output):
         return getattr(self.model(input_ids=ids, attention_mask=mask), self.name)
 
 
-def with_statistics(model, image):
+def with_statistics(model, *inputs):
     """Batch norms as after training: otherwise activations become subnormal, which slows everything."""
-    norms = [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
+    norms = [module for module in model.modules() if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d))]
+    if not norms:
+        return model
+    model.eval()
     for norm in norms:
         norm.reset_running_stats()
         norm.momentum = None  # the mean over all batches
         norm.train()
     with torch.no_grad():
         for _ in range(2):
-            model(torch.randn(4, *image.shape[1:]))
+            model(*[torch.randn(4, *x.shape[1:]) for x in inputs])
     return model.eval()
 
 
@@ -151,6 +156,8 @@ def build(folder):
         return nn.Linear(1024, 1024, bias=False), (torch.randn(1024, 1024),)
     if folder == "chain1000":
         return Additions(), (torch.ones(1), torch.full((1,), 0.5))
+    if wild := wild_models.build(folder):
+        return with_statistics(wild[0], *wild[1]), wild[1]
     raise SystemExit(f"export_models.py: no model {folder}")
 
 
