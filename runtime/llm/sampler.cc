@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -16,6 +20,37 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 
 absl::Status NoLogitError() {
   return absl::InvalidArgumentError("expected a finite logit, got only -infinity and NaN");
+}
+
+// The largest element; NaN counts as -infinity. The lanes let the compiler use vectors.
+float Largest(absl::Span<const float> logits) {
+  constexpr size_t kLanes = 16;
+  float lanes[kLanes];
+  std::fill_n(lanes, kLanes, -std::numeric_limits<float>::infinity());
+  const size_t whole = logits.size() / kLanes * kLanes;
+  for (size_t t = 0; t < whole; t += kLanes) {
+    for (size_t i = 0; i < kLanes; ++i) {
+      lanes[i] = logits[t + i] > lanes[i] ? logits[t + i] : lanes[i];
+    }
+  }
+  float largest = *std::max_element(lanes, lanes + kLanes);
+  for (float logit : logits.subspan(whole)) largest = logit > largest ? logit : largest;
+  return largest;
+}
+
+// Index of the first of the largest elements; nullopt: all are -infinity or NaN.
+std::optional<size_t> FirstLargest(absl::Span<const float> logits) {
+  constexpr size_t kBlock = 4096;
+  float largest = -std::numeric_limits<float>::infinity();
+  absl::Span<const float> block;
+  for (size_t t = 0; t < logits.size(); t += kBlock) {
+    const float here = Largest(logits.subspan(t, kBlock));
+    if (!(here > largest)) continue;
+    largest = here;
+    block = logits.subspan(t, kBlock);
+  }
+  if (block.empty()) return std::nullopt;
+  return static_cast<size_t>(std::find(block.begin(), block.end(), largest) - logits.begin());
 }
 
 }  // namespace
@@ -133,15 +168,9 @@ absl::StatusOr<int32_t> Sampler::Sample(absl::Span<const float> logits,
   }
   if (options_.temperature == 0 && options_.logit_bias.empty() && !HasPenalties()) {
     // Without a copy of the logits.
-    float largest = -std::numeric_limits<float>::infinity();
-    int32_t token = -1;
-    for (size_t t = 0; t < logits.size(); ++t) {
-      if (!(logits[t] > largest)) continue;
-      largest = logits[t];
-      token = static_cast<int32_t>(t);
-    }
-    if (token < 0) return NoLogitError();
-    return token;
+    const std::optional<size_t> token = FirstLargest(logits);
+    if (!token.has_value()) return NoLogitError();
+    return static_cast<int32_t>(*token);
   }
   logits_.assign(logits.begin(), logits.end());
   for (double& logit : logits_) {

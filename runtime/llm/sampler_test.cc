@@ -57,6 +57,22 @@ TEST(SamplerTest, GreedyReturnsTheFirstMaximum) {
   EXPECT_EQ(Greedy({}, {NAN, -kInf, -5, kInf, kInf}), 3);
 }
 
+TEST(SamplerTest, GreedyFindsTheFirstMaximumAmongNanAtAnyPosition) {
+  for (const size_t size : {1u, 15u, 17u, 4096u, 4097u, 9000u}) {
+    absl::StatusOr<Sampler> sampler =
+        Sampler::Create({.temperature = 0}, static_cast<int64_t>(size));
+    ASSERT_OK(sampler.status());
+    for (const size_t at : {size_t{0}, size / 2, size - 1}) {
+      std::vector<float> logits(size, std::numeric_limits<float>::quiet_NaN());
+      for (size_t i = 0; i < size; i += 3) logits[i] = -kInf;
+      logits[at] = -5;
+      logits[size - 1] = -5;
+      ASSERT_OK_AND_ASSIGN(const int32_t token, sampler->Sample(logits, {}));
+      EXPECT_EQ(token, static_cast<int32_t>(at)) << size << " logits";
+    }
+  }
+}
+
 TEST(SamplerTest, FrequenciesFollowTheSoftmax) {
   // Standard deviation of a count: sqrt(4000 p (1 - p)) <= 32. Five of them: 160.
   const std::map<int32_t, int> counts = Draws({.seed = TestSeed()}, kLogits);
