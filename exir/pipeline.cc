@@ -529,9 +529,9 @@ absl::Status TransformBeforeDecomposition(const std::string& method, ExportedPro
     passes.push_back({"transform_before_decomposition",
                       [partitioner](ExportedProgram& p) -> absl::StatusOr<bool> {
                         const IrDialect dialect = p.dialect;
-                        ABSL_ASSIGN_OR_RETURN(
-                            p, partitioner->TransformBeforeDecomposition(std::move(p)));
-                        if (p.dialect == dialect) return true;
+                        ABSL_ASSIGN_OR_RETURN(const bool changed,
+                                              partitioner->TransformBeforeDecomposition(p));
+                        if (p.dialect == dialect) return changed;
                         return absl::InternalError("a partitioner's transform changed the dialect");
                       }});
   }
