@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "exir/backend/named_data_store.h"
+#include "exir/quantize/recipe.h"
 #include "runtime/core/printable.h"
 #include "runtime/core/status_macros.h"
 
@@ -57,25 +58,6 @@ absl::Status SetReplaceable(ExportedProgram& program, size_t position) {
 }
 
 }  // namespace
-
-bool MatchesPattern(std::string_view pattern, std::string_view name) {
-  size_t p = 0, n = 0, star = std::string_view::npos, resume = 0;
-  while (n < name.size()) {
-    if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n]) && pattern[p] != '*') {
-      ++p;
-      ++n;
-    } else if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      resume = n;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      n = ++resume;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', p) == std::string_view::npos;
-}
 
 absl::Status ApplyConstantRules(const ConstantRules& rules, MethodPrograms& methods) {
   if (rules.empty()) return absl::OkStatus();

@@ -5,7 +5,6 @@
 #define BELAY_EXIR_CONSTANT_RULES_H_
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -29,9 +28,6 @@ struct ConstantRules {
   std::vector<std::string> replaceable;
   bool empty() const { return files.empty() && replaceable.empty(); }
 };
-
-// Linear in `name` for each "*" of the pattern.
-bool MatchesPattern(std::string_view pattern, std::string_view name);
 
 // Sets InputSpec::file and ::replaceable of all methods. Has no effect on tensors inside delegates.
 //   kInvalidArgument  a pattern that matches no tensor, if a program is not lowered to the edge

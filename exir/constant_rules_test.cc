@@ -40,20 +40,6 @@ MethodPrograms Programs(std::string_view text = kTwoLayers) {
   return programs;
 }
 
-TEST(ConstantRulesTest, PatternsMatchWholeNames) {
-  EXPECT_TRUE(MatchesPattern("a.b", "a.b"));
-  EXPECT_FALSE(MatchesPattern("a.b", "a.bc"));
-  EXPECT_FALSE(MatchesPattern("a.b", "xa.b"));
-  EXPECT_TRUE(MatchesPattern("*", ""));
-  EXPECT_TRUE(MatchesPattern("layers.*.w", "layers.0.attn.w"));
-  EXPECT_FALSE(MatchesPattern("layers.*.w", "layers.0.b"));
-  EXPECT_TRUE(MatchesPattern("l?r*a", "lora.a"));
-  EXPECT_FALSE(MatchesPattern("?", ""));
-  EXPECT_TRUE(MatchesPattern("*a*b*", "xxaxxbxx"));
-  EXPECT_FALSE(MatchesPattern("*a*b", "xxbxxa"));
-  EXPECT_TRUE(MatchesPattern("a*ab", "aab"));
-}
-
 TEST(ConstantRulesTest, FirstMatchingRuleChoosesTheFile) {
   MethodPrograms programs = Programs();
   ASSERT_OK(ApplyConstantRules(

@@ -110,7 +110,7 @@ uint64_t StoredBytes(const MethodPrograms& methods) {
 
 uint64_t ArchiveBytes(const std::vector<MethodArchive>& methods) {
   uint64_t bytes = 0;
-  for (const MethodArchive& method : methods) bytes += FileBytes(method.path);
+  for (const MethodArchive& method : methods) bytes += SizeOfFile(method.path);
   return bytes;
 }
 
