@@ -61,7 +61,9 @@ std::string Write(const std::string& directory, const std::string& name, const s
 }
 
 Program::Options Tight() {
-  return {.limits = TightLimits(), .companion_root = "", .verifier = nullptr};
+  Program::Options options;
+  options.limits = TightLimits();
+  return options;
 }
 
 absl::Status Run(const Program& program) {
