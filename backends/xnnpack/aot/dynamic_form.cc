@@ -118,7 +118,14 @@ std::optional<DynamicRows> DynamicRowsOf(const exir::ExportedProgram& program, N
       return std::nullopt;
     }
   }
-  return DynamicRows{*source};
+  DynamicRows rows = {*source, choose, {choose, quantize}};
+  for (NodeId dequantize : graph.value(bytes).users) {
+    rows.nodes.push_back(dequantize);
+    for (NodeId user : graph.value(graph.ResultOf(dequantize)).users) {
+      if (IsView(graph, user)) rows.nodes.push_back(user);
+    }
+  }
+  return rows;
 }
 
 }  // namespace belay::xnnpack

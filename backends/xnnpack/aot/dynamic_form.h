@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "exir/ir/exported_program.h"
 
@@ -15,6 +16,8 @@ namespace belay::xnnpack {
 //   dequantize_per_token(quantize_per_token(source, scale, zero), scale, zero)
 struct DynamicRows {
   exir::ValueId source;
+  exir::NodeId choose;
+  std::vector<exir::NodeId> nodes;  // these, and the views of their result
 };
 
 // Whether the operator is one of DynamicRows.

@@ -20,11 +20,11 @@ using ::testing::HasSubstr;
 constexpr char kLinear[] = R"(program edge {
   constants { state "w": i8[8,64] state "s": f32[8,2] }
   graph(%w: i8[8,64] parameter "w", %s: f32[8,2] parameter "s", %x: f32[1,3,64] user_input) {
-    %c: f64[1,3,1], %z: i64[1,3,1] = edge.quantized_decomposed.choose_qparams_per_token_asymmetric.default(%x, i8)
-    %q: i8[1,3,64] = edge.quantized_decomposed.quantize_per_token.default(%x, %c, %z, -128, 127, i8)
-    %d: f32[1,3,64] = edge.quantized_decomposed.dequantize_per_token.default(%q, %c, %z, -128, 127, i8, f32)
+    %c: f64[1,3,1], %z: i64[1,3,1] = edge.quantized_decomposed.choose_qparams_per_token_asymmetric.default(%x, dtype:i8)
+    %q: i8[1,3,64] = edge.quantized_decomposed.quantize_per_token.default(%x, %c, %z, -128, 127, dtype:i8)
+    %d: f32[1,3,64] = edge.quantized_decomposed.dequantize_per_token.default(%q, %c, %z, -128, 127, dtype:i8, dtype:f32)
     %m: f32[3,64] = edge.aten.view_copy.default(%d, [3,64])
-    %v: f32[8,64] = edge.quantized_decomposed.dequantize_per_channel_group.default(%w, %s, none, -8, 7, i8, 32, f32)
+    %v: f32[8,64] = edge.quantized_decomposed.dequantize_per_channel_group.default(%w, %s, none, -8, 7, dtype:i8, 32, dtype:f32)
     %p: f32[64,8] = edge.aten.permute_copy.default(%v, [1,0])
     %y: f32[3,8] = edge.aten.mm.default(%m, %p)
     return (%y user_output) } })";
@@ -85,9 +85,10 @@ TEST_F(DynamicFormTest, RangesMustBeThoseOfInt8AndInt4) {
 
 TEST_F(DynamicFormTest, WeightsMayHaveAScalePerChannel) {
   const exir::ExportedProgram program = Parse(absl::StrReplaceAll(
-      kLinear, {{"f32[8,2]", "f32[8]"},
-                {"dequantize_per_channel_group.default(%w, %s, none, -8, 7, i8, 32, f32)",
-                 "dequantize_per_channel.default(%w, %s, none, 0, -128, 127, i8)"}}));
+      kLinear,
+      {{"f32[8,2]", "f32[8]"},
+       {"dequantize_per_channel_group.default(%w, %s, none, -8, 7, dtype:i8, 32, dtype:f32)",
+        "dequantize_per_channel.default(%w, %s, none, 0, -128, 127, dtype:i8)"}}));
   EXPECT_EQ(Why(program, "y"), "");
 }
 

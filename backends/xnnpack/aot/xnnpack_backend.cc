@@ -3,7 +3,9 @@
 #include <string>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "backends/xnnpack/aot/dynamic_form.h"
 #include "backends/xnnpack/aot/payload_writer.h"
 #include "backends/xnnpack/aot/static_quantization.h"
 #include "backends/xnnpack/aot/weight.h"
@@ -37,16 +39,28 @@ class GraphsAsPrograms {
   std::vector<exir::ExportedProgram> subgraphs_;
 };
 
-// Groups permuted or dequantized weights with their users.
+// Groups permuted or dequantized weights with their users, and rows that are quantized at run time
+// with all of theirs.
 std::vector<std::vector<exir::NodeId>> WeightGroups(const exir::ExportedProgram& program,
                                                     Target target) {
   std::vector<std::vector<exir::NodeId>> groups;
+  absl::flat_hash_map<exir::NodeId, size_t> by_rows;
   for (exir::NodeId id : program.top().nodes()) {
     const absl::StatusOr<Operation> operation = ReadOperation(program, id, target);
     if (!operation.ok() || !operation->weight.has_value()) continue;
     std::vector<exir::NodeId> group = WeightNodes(program, *operation->weight);
     if (group.empty()) continue;
     group.push_back(id);
+    if (operation->dynamic) {
+      const DynamicRows rows = *DynamicRowsOf(program, id);
+      const auto [it, added] = by_rows.emplace(rows.choose, groups.size());
+      if (!added) {
+        std::vector<exir::NodeId>& shared = groups[it->second];
+        shared.insert(shared.end(), group.begin(), group.end());
+        continue;
+      }
+      group.insert(group.end(), rows.nodes.begin(), rows.nodes.end());
+    }
     groups.push_back(std::move(group));
   }
   return groups;
