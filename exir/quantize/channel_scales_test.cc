@@ -118,6 +118,9 @@ class ScaleChannelsByDataTest : public ::testing::Test {
           if (i / columns % 32 == 0) elements[i] *= 40;
         }
       }
+      if (name == "e") {
+        for (size_t i = 0; i < elements.size(); i += 32) elements[i] /= 40;
+      }
       tensor = *FloatConstant(tensor.sizes(), std::move(elements));
     }
     return program;
@@ -173,19 +176,21 @@ TEST_F(ScaleChannelsByDataTest, ActivationScalingReducesTheLoss) {
 
 TEST_F(ScaleChannelsByDataTest, EqualizationReducesTheLoss) {
   constexpr char kConvolutions[] = R"(program edge {
-  constants { state "a": f32[64,4,1,1] state "v": f32[8,64,1,1] }
-  graph(%a: f32[64,4,1,1] parameter "a", %v: f32[8,64,1,1] parameter "v",
+  constants { state "a": f32[64,4,1,1] state "e": f32[8,64,1,1] }
+  graph(%a: f32[64,4,1,1] parameter "a", %v: f32[8,64,1,1] parameter "e",
         %x: f32[1,4,8,8] user_input) {
     %y: f32[1,64,8,8] = edge.aten.convolution.default(%x, %a, none, [1,1], [0,0], [1,1], false, [0,0], 1)
     %r: f32[1,64,8,8] = edge.aten.relu.default(%y)
     %z: f32[1,8,8,8] = edge.aten.convolution.default(%r, %v, none, [1,1], [0,0], [1,1], false, [0,0], 1)
     return (%z user_output) } })";
   TensorCalls data({1, 4, 8, 8}, {PseudoRandom(256, 11), PseudoRandom(256, 12)});
-  // Only small channels matter to the result, since the weights of large ones are small.
+  // All channels matter equally, since the weights of large ones are small. One step of the
+  // activation is 40 / 255 of the other channels' range: about 15 dB. With equal ranges of channels,
+  // one step is 40 times smaller, and the int8 weights limit the SNR.
   const double plain = Snr(kConvolutions, R"({"recipe": "int8-static"})", data, false);
   const double equalized =
       Snr(kConvolutions, R"({"recipe": "int8-static", "equalization": true})", data, true);
-  EXPECT_GE(equalized, plain);
+  EXPECT_GT(equalized, plain + 10);
 }
 
 TEST_F(ScaleChannelsByDataTest, MethodsThatShareWeightsShareTheScales) {

@@ -139,7 +139,7 @@ class Finder {
     return operand != nullptr && graph_.HasOneUse(*operand) && AddProducers(*operand, site);
   }
 
-  // Adds the constants whose division divides the value. Returns false if there are none.
+  // Adds the constants whose division divides the value. Returns false if none are found.
   bool AddProducers(ValueId value, ChannelSite& site) const {
     const NodeId id = graph_.value(value).producer;
     if (!id.valid() || graph_.node(id).results()[0] != value) return false;
