@@ -88,7 +88,7 @@ absl::StatusOr<std::vector<QuantizeResult>> QuantizePrograms(
     const absl::btree_set<std::string_view> variable = VariableTensors(program.program->signature);
     changing.insert(variable.begin(), variable.end());
   }
-  EncodedWeights encoded;
+  EncodedWeights encoded(options.threads);
   std::vector<std::unique_ptr<ProgramQuantizer>> quantizers;
   for (const ProgramToQuantize& program : programs) {
     ABSL_ASSIGN_OR_RETURN(

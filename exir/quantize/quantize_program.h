@@ -17,6 +17,7 @@
 #include "exir/quantize/output_loss.h"
 #include "exir/quantize/quantized_program.h"
 #include "exir/quantize/recipe.h"
+#include "runtime/core/thread_pool.h"
 #include "runtime/kernel_interface/kernel_registry.h"
 
 namespace belay::exir {
@@ -29,6 +30,8 @@ struct QuantizeOptions {
   // Bound of the loss of each method. The operators that cost most stay in float32
   // (exir/quantize/mixed_precision.h). nullopt: quantizes all.
   std::optional<MaxLoss> max_loss = {};
+  // Quantizes weights with these threads; must outlive the call. Null: only with the calling one.
+  ThreadPool* threads = nullptr;
   // Called after each executed call with the completed fraction, in [0, 1]. Empty: not called.
   std::function<void(double)> progress = nullptr;
 };

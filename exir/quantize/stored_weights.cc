@@ -131,7 +131,7 @@ absl::StatusOr<EncodedWeight> EncodedWeights::Encode(const ConstantTensor& weigh
   EncodedWeight encoded = [&] {
     if (scheme.has_integer_weight()) {
       return Packed(weight, matrix, rows_first, scheme,
-                    QuantizeRows(matrix.elements, matrix.columns, scheme.rows));
+                    QuantizeRows(matrix.elements, matrix.columns, scheme.rows, threads_));
     }
     QuantizationLoss loss;
     std::vector<std::byte> bytes = RoundToBFloat16(matrix.elements, loss);

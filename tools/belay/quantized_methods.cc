@@ -145,9 +145,12 @@ absl::StatusOr<QuantizeReport> QuantizeMethods(exir::MethodPrograms& methods,
     }
   }
   if (!calibration.empty()) ABSL_RETURN_IF_ERROR(AddStandardKernels(kernels));
-  absl::StatusOr<std::vector<exir::QuantizeResult>> results = exir::QuantizePrograms(
-      programs, setup.recipe,
-      {.kernels = &kernels, .max_loss = setup.max_loss, .progress = setup.progress});
+  absl::StatusOr<std::vector<exir::QuantizeResult>> results =
+      exir::QuantizePrograms(programs, setup.recipe,
+                             {.kernels = &kernels,
+                              .max_loss = setup.max_loss,
+                              .threads = &threads,
+                              .progress = setup.progress});
   if (!results.ok()) return Annotate(results.status(), "quantize");
   QuantizeReport report;
   report.recipe = setup.recipe.name;
