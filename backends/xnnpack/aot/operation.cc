@@ -1,8 +1,11 @@
 #include "backends/xnnpack/aot/operation.h"
 
+#include <algorithm>
 #include <string>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "backends/xnnpack/aot/dynamic_form.h"
 #include "backends/xnnpack/aot/int8_form.h"
 #include "backends/xnnpack/aot/operation_reader.h"
@@ -16,10 +19,55 @@ namespace belay::xnnpack {
 
 using exir::ValueId;
 
-absl::StatusOr<Target> TargetOf(absl::Span<const exir::CompileSpec> compile_specs) {
-  ABSL_ASSIGN_OR_RETURN(const size_t target, exir::CompileSpecChoice(compile_specs, "target",
-                                                                     {"local", "executorch-1.5"}));
-  return static_cast<Target>(target);
+absl::StatusOr<Choices> ChoicesOf(absl::Span<const exir::CompileSpec> compile_specs) {
+  Choices choices;
+  absl::flat_hash_set<std::string> seen;
+  for (const exir::CompileSpec& spec : compile_specs) {
+    if (!seen.insert(spec.key).second) {
+      return absl::InvalidArgumentError(absl::StrCat("repeated compile spec '", spec.key, "'"));
+    }
+    const auto one = absl::MakeConstSpan(&spec, 1);
+    if (spec.key == "operators") {
+      choices.operators = absl::StrSplit(spec.value, ',');
+      for (const std::string& op : choices.operators) {
+        if (FindOperationRule(op) != nullptr) continue;
+        return absl::InvalidArgumentError(
+            absl::StrCat("compile spec operators: no rule for the operator '", op, "'"));
+      }
+    } else if (spec.key == "precision") {
+      ABSL_ASSIGN_OR_RETURN(const size_t precision,
+                            exir::CompileSpecChoice(one, "precision", {"all", "float32", "int8"}));
+      choices.precision = static_cast<Choices::Precision>(precision);
+    } else if (spec.key == "target") {
+      ABSL_ASSIGN_OR_RETURN(const size_t target,
+                            exir::CompileSpecChoice(one, "target", {"local", "executorch-1.5"}));
+      choices.target = static_cast<Target>(target);
+    } else {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "unknown compile spec '", spec.key, "'; there are target, operators and precision"));
+    }
+  }
+  return choices;
+}
+
+absl::Status CheckChosen(const exir::ExportedProgram& program, exir::NodeId id,
+                         const Choices& choices) {
+  ABSL_RETURN_IF_ERROR(CheckSupported(program, id, choices.target));
+  const absl::StatusOr<Operation> operation = ReadOperation(program, id, choices.target);
+  // Weights, conversions and data movement are delegated for their users.
+  if (!operation.ok() || !Computes(operation->type)) return absl::OkStatus();
+  const std::string& op = program.top().node(id).target->name();
+  if (!choices.operators.empty() && std::find(choices.operators.begin(), choices.operators.end(),
+                                              op) == choices.operators.end()) {
+    return WhyNot(absl::StrCat("the compile spec operators does not name ", op));
+  }
+  const bool int8 = operation->int8.has_value();
+  if (choices.precision != Choices::Precision::kAll &&
+      int8 != (choices.precision == Choices::Precision::kInt8)) {
+    return WhyNot(absl::StrCat("it computes on ", int8 ? "int8" : "float32",
+                               ", which the compile spec precision excludes"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckSupported(const exir::ExportedProgram& program, exir::NodeId id, Target target) {
@@ -52,6 +100,11 @@ bool IsChannelsLast(const exir::TensorMeta& meta) {
   return meta.rank() == 4 && !meta.is_contiguous() &&
          meta.strides ==
              exir::TensorMeta::Dense(meta.dtype, meta.sizes, ChannelsLastOrder(4)).strides;
+}
+
+bool Computes(NodeType type) {
+  if (type == NodeType::NONE || type == NodeType::Convert) return false;
+  return !FindNodeRule(type)->moves || type == NodeType::Clamp || type == NodeType::MaxPooling2d;
 }
 
 bool MayHaveBounds(NodeType type) {

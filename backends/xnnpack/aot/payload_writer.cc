@@ -466,6 +466,12 @@ class Writer {
         fields.padding_value = operation.number;
         return one_operand(std::move(fields));
       }
+      case NodeType::StaticResizeBilinear2D: {
+        fb::ResizeT fields;
+        fields.new_height = n(operation.numbers[0]);
+        fields.new_width = n(operation.numbers[1]);
+        return one_operand(std::move(fields));
+      }
       case NodeType::LeakyReLU:
       case NodeType::ELU: {
         fb::SlopeT fields;

@@ -9,7 +9,6 @@
 #include "backends/xnnpack/aot/payload_writer.h"
 #include "backends/xnnpack/aot/static_quantization.h"
 #include "backends/xnnpack/aot/weight.h"
-#include "backends/xnnpack/node_rules.h"
 #include "exir/backend/partitioners/capability_partitioner.h"
 #include "exir/backend/partitioners/tag_constants.h"
 #include "exir/ir/subgraph_operands.h"
@@ -73,12 +72,13 @@ class XnnpackPartitioner final : public exir::Partitioner {
 
   absl::StatusOr<exir::PartitionResult> Partition(
       const exir::ExportedProgram& program) const override {
-    ABSL_ASSIGN_OR_RETURN(const Target target, TargetOf(compile_specs_));
+    ABSL_ASSIGN_OR_RETURN(const Choices choices, ChoicesOf(compile_specs_));
+    const Target target = choices.target;
     const GraphsAsPrograms graphs(program);
     const exir::CapabilityPartitioner capability(
         {std::string(kBackendId), compile_specs_},
         [&](const exir::ExportedProgram&, exir::GraphId graph, exir::NodeId node) {
-          return std::string(CheckSupported(graphs[graph], node, target).message());
+          return std::string(CheckChosen(graphs[graph], node, choices).message());
         },
         {.tag_prefix = "xnnpack_",
          .tag_constants = false,
@@ -89,12 +89,7 @@ class XnnpackPartitioner final : public exir::Partitioner {
     absl::flat_hash_set<std::string> computing;
     for (const auto& tagged : result.nodes) {
       const auto operation = ReadOperation(graphs[tagged.graph], tagged.node, target);
-      const bool moves =
-          !operation.ok() || operation->type == NodeType::NONE ||
-          operation->type == NodeType::Convert ||
-          (FindNodeRule(operation->type)->moves && operation->type != NodeType::Clamp &&
-           operation->type != NodeType::MaxPooling2d);
-      if (!moves) computing.insert(tagged.tag);
+      if (operation.ok() && Computes(operation->type)) computing.insert(tagged.tag);
     }
     std::erase_if(result.nodes, [&](const exir::PartitionResult::NodeTag& tagged) {
       if (computing.contains(tagged.tag)) return false;
@@ -121,10 +116,10 @@ class XnnpackPartitioner final : public exir::Partitioner {
 
 absl::StatusOr<exir::PreprocessResult> XnnpackBackend::Preprocess(
     exir::ExportedProgram program, absl::Span<const exir::CompileSpec> compile_specs) const {
-  ABSL_ASSIGN_OR_RETURN(const Target target, TargetOf(compile_specs));
+  ABSL_ASSIGN_OR_RETURN(const Choices choices, ChoicesOf(compile_specs));
   ABSL_ASSIGN_OR_RETURN(program, exir::RunPasses(std::move(program), {exir::MergeBatchNorm(),
                                                                       exir::PropagateConstants()}));
-  return WritePayload(program, target);
+  return WritePayload(program, choices.target);
 }
 
 std::unique_ptr<exir::Partitioner> CreateXnnpackPartitioner(
