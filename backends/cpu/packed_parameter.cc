@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "belay_cpu.packed/";
 
-// Takes the characters before the next "/"; false if there is none.
+// Removes the characters before the next "/"; false without one.
 bool TakeField(std::string_view& text, std::string_view& field) {
   const size_t end = text.find('/');
   if (end == std::string_view::npos) return false;
