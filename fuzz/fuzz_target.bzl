@@ -15,6 +15,7 @@ FUZZ_TARGETS = [
     "named_data",
     "npy",
     "operator_call",
+    "parameter_file",
     "program_file",
     "pt2_container",
     "pt2_json",
