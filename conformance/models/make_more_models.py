@@ -277,7 +277,7 @@ def assumed_windows():
         {1: Dim.DYNAMIC(max=32), 2: Dim.DYNAMIC(max=32)},)
 
 
-@model("counts and repeats of bounded numbers: sizes that follow from the elements", training=False)
+@model("counts, repeats and different elements of bounded numbers, or of none", training=False)
 def bounded_counts():
     def forward(x, i, repeats):
         mask = x.sum(1) > 0
@@ -287,12 +287,15 @@ def bounded_counts():
         return (
             torch.bincount(i.clamp(0, 7), minlength=4), torch.bincount(i % 5, weights=x[:, 0]),
             torch.bincount(x.argmax(1)), torch.bincount((x[:, 0].sigmoid() * 6).long()),
+            torch.bincount(i[mask].clamp(0, 7), minlength=2), torch.unique_consecutive(i[mask]),
+            *torch.unique(i[mask], return_inverse=True, return_counts=True), torch.unique(x[mask].round(), dim=0),
             x.repeat_interleave(repeats.clamp(0, 3), 0), x.repeat_interleave(mask.long(), 0), x[:count],
         )
 
     return Function(forward), [
-        (randn(6, 4, seed=k), randint(0, 9, (6,), seed=k), torch.tensor(repeats))
-        for k, repeats in enumerate(([1, 0, 3, 2, 1, 1], [0] * 6, [5] * 6))
+        (sign(randn(6, 4, seed=k)), randint(0, 9, (6,), seed=k), torch.tensor(repeats))
+        for k, (sign, repeats) in enumerate(
+            ((torch.clone, [1, 0, 3, 2, 1, 1]), (lambda x: -x.abs(), [0] * 6), (torch.clone, [5] * 6)))
     ], None
 
 
