@@ -12,6 +12,7 @@
 #include "exir/emit/emitter.h"
 #include "exir/interpreter/interpreter.h"
 #include "exir/pipeline.h"
+#include "exir/quantize/recipe.h"
 #include "exir/serialize/serializer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

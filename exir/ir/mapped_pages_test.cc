@@ -60,7 +60,7 @@ TEST_F(MappedPagesTest, OtherMemoryIsUnchanged) {
   std::vector<std::byte> bytes(8 * page_, std::byte{5});
   ReleasePages(bytes);
   EXPECT_EQ(Sum(bytes), bytes.size() * 5);
-  ReleasePages({});
+  ReleasePages(absl::Span<const std::byte>());
   const auto file = Map(std::string(8 * page_, 3));
   EXPECT_EQ(Sum(file->bytes()), 8 * page_ * 3);
   ReleasePages(file->bytes());  // not an owner's

@@ -98,7 +98,7 @@ std::string Counted(std::string_view line, std::string_view ranges = "") {
       absl::StrCat(R"(%x: i64[8] user_input, %m: b8[8] user_input, %f: f32[8] user_input) {
     )",
                    std::string(line), R"(
-    %k: i64[u0] = aten.bincount.default(%n, None, 3)
+    %k: i64[u0] = aten.bincount.default(%n, none, 3)
     return (%k user_output) })"));
 }
 

@@ -104,8 +104,9 @@ class XnnpackPartitioner final : public exir::Partitioner {
     return result;
   }
   exir::QuantizationPatterns StaticQuantization() const override {
-    const absl::StatusOr<Target> target = TargetOf(compile_specs_);
-    return target.ok() ? StaticQuantizationPatterns(*target) : exir::QuantizationPatterns();
+    const absl::StatusOr<Choices> choices = ChoicesOf(compile_specs_);
+    return choices.ok() ? StaticQuantizationPatterns(choices->target)
+                        : exir::QuantizationPatterns();
   }
 
  private:

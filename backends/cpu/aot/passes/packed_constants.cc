@@ -47,7 +47,7 @@ struct MatrixOrder {
   int64_t row_stride = n, column_stride = 1;
 };
 
-// Returns zeros in a temporary file or, if they are few or there is none, in memory.
+// Returns zeros in a temporary file, or in memory if they are few or a file cannot be created.
 absl::StatusOr<exir::FileBytes> Zeros(uint64_t bytes) {
   constexpr uint64_t kLarge = uint64_t{1} << 18;
   if (bytes >= kLarge) {
