@@ -442,7 +442,6 @@ absl::StatusOr<NamedDataEntry> ProgramParser::NamedData(const NamedDataOutput& d
     }
     entry.layout = std::move(layout);
   }
-  entry.replaceable = parser_.TakeWord("replaceable");
   return entry;
 }
 

@@ -1,9 +1,7 @@
 #include "exir/passes/contiguous_constants.h"
 
-#include <string_view>
 #include <utility>
 
-#include "absl/container/btree_set.h"
 #include "exir/ir/graph_editor.h"
 #include "runtime/core/status_macros.h"
 
@@ -17,13 +15,10 @@ bool IsKeptOrder(const ConstantTensor& tensor) {
   return order.has_value() && *order == ChannelsLastOrder(tensor.sizes().size());
 }
 
-// Replaceable tensors become row-major, the order of data files.
-absl::StatusOr<bool> Convert(const absl::btree_set<std::string_view>& replaceable,
-                             ConstantMap& map) {
+absl::StatusOr<bool> Convert(ConstantMap& map) {
   bool changed = false;
   for (auto& [name, tensor] : map) {
-    const bool keeps = replaceable.contains(name) ? tensor.is_contiguous() : IsKeptOrder(tensor);
-    if (keeps) continue;
+    if (IsKeptOrder(tensor)) continue;
     ABSL_ASSIGN_OR_RETURN(Storage dense, tensor.Dense(ContiguousOrder(tensor.sizes().size())));
     ABSL_ASSIGN_OR_RETURN(
         tensor, ConstantTensor::Contiguous(tensor.dtype(), tensor.sizes(), std::move(dense)));
@@ -33,12 +28,8 @@ absl::StatusOr<bool> Convert(const absl::btree_set<std::string_view>& replaceabl
 }
 
 absl::StatusOr<bool> Run(ExportedProgram& program) {
-  absl::btree_set<std::string_view> replaceable;
-  for (const InputSpec& spec : program.signature.inputs) {
-    if (spec.replaceable) replaceable.insert(spec.target);
-  }
-  ABSL_ASSIGN_OR_RETURN(bool changed, Convert(replaceable, program.state_dict));
-  ABSL_ASSIGN_OR_RETURN(const bool constants_changed, Convert(replaceable, program.constants));
+  ABSL_ASSIGN_OR_RETURN(bool changed, Convert(program.state_dict));
+  ABSL_ASSIGN_OR_RETURN(const bool constants_changed, Convert(program.constants));
   changed |= constants_changed;
   // Updates the inputs' types to the tensors, regardless of the strides in the archive.
   GraphEditor editor(program.top());

@@ -18,7 +18,6 @@
 #include "exir/quantize/recipe_file.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/core/thread_pool.h"
 #include "runtime/kernels/standard_kernels.h"
 #include "tools/belay/printing.h"
 #include "tools/graph/report_page.h"
@@ -115,7 +114,6 @@ absl::StatusOr<QuantizeReport> QuantizeMethods(exir::MethodPrograms& methods,
                                                const QuantizeSetup& setup) {
   const auto start = std::chrono::steady_clock::now();
   KernelRegistry kernels;
-  ThreadPool threads(std::min(setup.threads, ThreadPool::kMaxThreads));
   std::vector<std::unique_ptr<CalibrationFiles>> calibration;
   std::vector<exir::ProgramToQuantize> programs;
   for (const auto& [name, program] : methods) {
@@ -137,7 +135,6 @@ absl::StatusOr<QuantizeReport> QuantizeMethods(exir::MethodPrograms& methods,
       ABSL_ASSIGN_OR_RETURN(calibration.emplace_back(),
                             CalibrationFiles::Open(paths, setup.max_sizes, name, program));
       method.calibration = calibration.back().get();
-      method.calibration->threads = &threads;
       return absl::OkStatus();
     };
     if (const absl::Status status = prepare(); !status.ok()) {
@@ -145,12 +142,9 @@ absl::StatusOr<QuantizeReport> QuantizeMethods(exir::MethodPrograms& methods,
     }
   }
   if (!calibration.empty()) ABSL_RETURN_IF_ERROR(AddStandardKernels(kernels));
-  absl::StatusOr<std::vector<exir::QuantizeResult>> results =
-      exir::QuantizePrograms(programs, setup.recipe,
-                             {.kernels = &kernels,
-                              .max_loss = setup.max_loss,
-                              .threads = &threads,
-                              .progress = setup.progress});
+  absl::StatusOr<std::vector<exir::QuantizeResult>> results = exir::QuantizePrograms(
+      programs, setup.recipe,
+      {.kernels = &kernels, .max_loss = setup.max_loss, .progress = setup.progress});
   if (!results.ok()) return Annotate(results.status(), "quantize");
   QuantizeReport report;
   report.recipe = setup.recipe.name;

@@ -14,13 +14,12 @@
 namespace belay::xnnpack {
 
 // Compile specs: target=local (default: what this backend's runtime executes) or
-// target=executorch-1.5; operators=NAME,NAME limits the operators that compute, precision=float32 or
-// precision=int8 their datatypes (ExecuTorch's per-op configurations and ConfigPrecisionType).
+// target=executorch-1.5.
 class XnnpackBackend final : public exir::Backend {
  public:
   std::string_view id() const override { return kBackendId; }
   std::string_view target() const override { return "//backends/xnnpack:aot"; }
-  //   kInvalidArgument  as ChoicesOf
+  //   kInvalidArgument  as TargetOf
   //   kUnimplemented    as WritePayload
   absl::StatusOr<exir::PreprocessResult> Preprocess(
       exir::ExportedProgram program,
@@ -29,7 +28,7 @@ class XnnpackBackend final : public exir::Backend {
 
 // Groups the nodes that CheckSupported accepts into few large partitions, in the program and in its
 // control flow subgraphs. Partitions that only move elements are dropped. Partition() returns the
-// errors of ChoicesOf.
+// errors of TargetOf.
 std::unique_ptr<exir::Partitioner> CreateXnnpackPartitioner(
     std::vector<exir::CompileSpec> compile_specs);
 
