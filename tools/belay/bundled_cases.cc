@@ -47,7 +47,8 @@ absl::Status RunCase(const pte::BundledCase& test, const std::string& place, Met
                                                    "]: ", test.expected_outputs[i].KindName(),
                                                    ", only tensors are compared"));
     }
-    CompareOutput(i, *want, got.outputs[i].value(), absl::StrCat(place, ", "), result);
+    CompareOutput(result.calls, i, *want, got.outputs[i].value(), absl::StrCat(place, ", "),
+                  result);
   }
   result.num_outputs += got.outputs.size();
   ++result.calls;

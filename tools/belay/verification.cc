@@ -299,14 +299,14 @@ absl::StatusOr<Verification> VerifyWithArchive(const VerifyOptions& options,
   return result;
 }
 
-void CompareOutput(size_t i, const TensorView& want, const EValue& value, std::string_view prefix,
-                   Verification& result) {
+void CompareOutput(int call, size_t i, const TensorView& want, const EValue& value,
+                   std::string_view prefix, Verification& result) {
   if (result.deviations.size() <= i) result.deviations.resize(i + 1);
   result.deviations[i].Widen(exir::LargestDeviation(want, value));
   const absl::Status close = exir::CompareRecorded(want, value, result.closeness);
   if (close.ok()) return;
   result.findings.push_back(
-      {result.calls, {absl::StrCat(prefix, "output ", i), std::string(FromAbsl(close.message()))}});
+      {call, {absl::StrCat(prefix, "output ", i), std::string(FromAbsl(close.message()))}});
 }
 
 absl::StatusOr<Verification> VerifyWithRecorded(const VerifyOptions& options,
@@ -326,15 +326,13 @@ absl::StatusOr<Verification> VerifyWithRecorded(const VerifyOptions& options,
   const exir::CallOutcome got = exir::RunCall(method, inputs.values);
   ABSL_RETURN_IF_ERROR(got.status);
   Verification result;
-  result.calls = 0;
   result.recorded = true;
   result.num_outputs = method.num_outputs();
   result.closeness = {.atol = options.atol, .rtol = options.rtol, .by_precision = true};
   for (size_t i = 0; i < options.expected.size(); ++i) {
     ABSL_ASSIGN_OR_RETURN(const NpyArray want, ReadNpyFile(options.expected[i]));
-    CompareOutput(i, want.view(), got.outputs[i].value(), "", result);
+    CompareOutput(/*call=*/0, i, want.view(), got.outputs[i].value(), "", result);
   }
-  result.calls = 1;
   return result;
 }
 

@@ -61,10 +61,10 @@ struct Verification {
   }
 };
 
-// Compares output i of the current call with `want`, and adds the deviation and the difference, whose
-// place is `prefix` and the number of the output.
-void CompareOutput(size_t i, const TensorView& want, const EValue& value, std::string_view prefix,
-                   Verification& result);
+// Compares output i of a call with `want`. Adds the deviation, and a difference as a finding, whose
+// position is `prefix` followed by "output <i>".
+void CompareOutput(int call, size_t i, const TensorView& want, const EValue& value,
+                   std::string_view prefix, Verification& result);
 
 // Called once the program is open: adds its companions to the limits.
 using OnProgramOpened = std::function<void(const Program&)>;

@@ -124,13 +124,14 @@ absl::StatusOr<Verification> RunVerification(const VerifyOptions& options,
                                              const MaxSizes& max_sizes,
                                              const Partitioners& partitioners) {
   std::vector<std::string> files = options.inputs;
-  if (options.expected.empty()) files.push_back(ParseArchiveModel(options.archive).path);
+  const std::string archive = ParseArchiveModel(options.archive).path;
+  if (options.expected.empty()) files.push_back(archive);
   if (!options.program.empty()) files.push_back(options.program);
   WithinLimits limits(options.limits, files);
   const auto opened = [&limits](const Program& program) { limits.Add(program); };
   if (!options.expected.empty()) return VerifyWithRecorded(options, opened);
   if (options.program.empty()) {
-    const absl::StatusOr<bool> bundled = IsBundledProgramAt(files.back());
+    const absl::StatusOr<bool> bundled = IsBundledProgramAt(archive);
     if (bundled.ok() && *bundled) return VerifyBundledCases(options.archive, options, opened);
   }
   return VerifyWithArchive(options, max_sizes, partitioners, opened);
