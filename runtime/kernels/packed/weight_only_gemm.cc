@@ -341,12 +341,13 @@ template <class Decoder>
 constexpr size_t kMostRows =
     (HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64 ? 24 : 12) / Decoder::kVectors;
 
-// Rows of the MultiplyPanel that computes `rows` rows.
+// Rows that MultiplyPanel computes for a block of `rows` rows: fewer instances, at most a third more
+// rows.
 HWY_INLINE size_t PaddedRows(size_t rows) {
   return rows <= 4 ? rows : rows <= 6 ? 6 : rows <= 8 ? 8 : 12;
 }
 
-// Calls f(first row, rows) for blocks of at most `most` rows of about the same size.
+// Calls f(first row, number of rows) for blocks of at most `most` rows of about the same size.
 template <class F>
 HWY_INLINE void ForEachRowBlock(size_t first_row, size_t last_row, size_t most, const F& f) {
   const size_t rows = last_row - first_row, blocks = (rows + most - 1) / most;
@@ -371,6 +372,7 @@ HWY_INLINE float* InterleaveRows(const WeightOnlyGemmArgs& g, size_t first, size
   return to;
 }
 
+// Multiplies a block of `rows` interleaved rows of an A of m rows by a panel.
 template <class Decoder>
 HWY_INLINE void MultiplyRows(const Panel& panel, size_t m, size_t rows, const float* a,
                              float* sums) {
@@ -406,9 +408,8 @@ HWY_INLINE void Run(const WeightOnlyGemmArgs& g, size_t first_row, size_t last_r
   const size_t panel_scales = (g.k + group - 1) / group * kColumns;
   bool split = false;
 #if HWY_NATIVE_DOT_BF16 && HWY_TARGET == HWY_AVX3_ZEN4
-  const size_t room = (g.k + 15) / 16 * 16;
   uint16_t* high = reinterpret_cast<uint16_t*>(g.scratch);
-  uint16_t* low = high + room;
+  uint16_t* low = high + WeightOnlyRowFloats(g.k);
   // With fewer rows of B, the error of SplitRow would be visible.
   if (std::is_same_v<Decoder, Int4Decoder<false>> && g.m == 1 && g.k >= 128) {
     split = SplitRow(g.a, g.k, high, low);
@@ -417,8 +418,9 @@ HWY_INLINE void Run(const WeightOnlyGemmArgs& g, size_t first_row, size_t last_r
   constexpr size_t kMost = kMostRows<Decoder>;
   if (g.m <= kWeightOnlyRows && !split) {
     float* to = g.scratch;
-    ForEachRowBlock(first_row, last_row, kMost,
-                    [&](size_t row, size_t rows) { to = InterleaveRows(g, row, rows, to); });
+    ForEachRowBlock(first_row, last_row, kMost, [&](size_t row, size_t rows) HWY_ATTR {
+      to = InterleaveRows(g, row, rows, to);
+    });
   }
   for (size_t j = first_column; j < last_column; j += kColumns) {
     const size_t index = j / kColumns, count = HWY_MIN(kColumns, last_column - j);
@@ -430,7 +432,7 @@ HWY_INLINE void Run(const WeightOnlyGemmArgs& g, size_t first_row, size_t last_r
     const EpilogueF32& e = g.epilogue;
     const float* bias = e.bias == nullptr ? nullptr : e.bias + j;
     if (g.m > kWeightOnlyRows) {
-      float* tile = g.scratch + (g.k + 15) / 16 * 16 * kColumns;
+      float* tile = g.scratch + WeightOnlyRowFloats(g.k) * kColumns;
       DecodePanel<Decoder>(panel, g.scratch);
       PackedGemmArgs p = {.m = g.m,
                           .n = count,

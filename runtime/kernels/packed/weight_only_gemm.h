@@ -40,8 +40,11 @@ struct WeightOnlyGemmArgs {
 // Rows of A that are multiplied by weights decoded in registers.
 inline constexpr size_t kWeightOnlyRows = 16;
 
+// Floats of a row or column of k elements in `scratch`.
+inline constexpr size_t WeightOnlyRowFloats(size_t k) { return (k + 15) / 16 * 16; }
+
 inline size_t WeightOnlyScratch(size_t m, size_t k, size_t lda) {
-  const size_t depth = (k + 15) / 16 * 16;
+  const size_t depth = WeightOnlyRowFloats(k);
   // A block of rows is padded by at most a third.
   return m <= kWeightOnlyRows ? (m + m / 3) * depth
                               : depth * kWeightOnlyPanelColumns + TileSize(k, lda);
