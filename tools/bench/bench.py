@@ -82,6 +82,7 @@ MODELS = [
     Model("MobileNetV2, static int8", "mobilenet_v2", "_q8", _QUANTIZED),
     Model("ResNet-50, static int8", "resnet50", "_q8", _QUANTIZED),
 ]
+WILD_MODELS = [Model(name, name) for name in wild_models.NAMES]
 # Belay's runners, and their lowering options: the second delegates to backends/xnnpack.
 OURS = {"belay": [], "belay_xnnpack": ["--backend", "xnnpack,cpu"]}
 # Compared with ExecuTorch's own lowering: the same kind of file, with delegates for its library.
@@ -429,12 +430,11 @@ def chosen_models(text, data):
     if text == "all":
         return MODELS
     if text == "wild":
-        return [Model(name, name) for name in wild_models.NAMES]
-    known = {model.name: model for model in MODELS}
+        return WILD_MODELS
+    known = {model.name: model for model in MODELS + WILD_MODELS}
     chosen = []
     for name in text.split(","):
-        exportable = name in known or name in wild_models.NAMES
-        if not exportable and not (pathlib.Path(data) / name / "model.pt2").exists():
+        if name not in known and not (pathlib.Path(data) / name / "model.pt2").exists():
             raise SystemExit(f"bench.py: no model {name}: expected a folder of {data} with model.pt2, or one of {', '.join(known)}")
         chosen.append(known.get(name, Model(name, name)))
     return chosen
@@ -442,22 +442,21 @@ def chosen_models(text, data):
 
 def summary(cases):
     """A line per number of threads: the geometric mean of Belay's time divided by that of the best peer, and the worst model."""
+    ratios_of = {}
+    for case in cases:
+        good = figures.counted(case)
+        best = figures.best_peer(good)
+        ratio = measures.ratio(good["belay"], good[best]) if best and "belay" in good else None
+        if ratio:
+            ratios_of.setdefault(case["threads"], {})[case["model"]] = ratio
     lines = []
-    for threads in sorted({case["threads"] for case in cases}):
-        ratios = {}
-        for case in cases:
-            rounds = {runner: run["rounds"] for runner, run in case["runners"].items() if run["verdict"] == "right"}
-            best = measures.best({peer: r for peer, r in rounds.items() if peer not in OURS})
-            if case["threads"] == threads and best and "belay" in rounds:
-                ratios[case["model"]] = measures.ratio(rounds["belay"], rounds[best])
-        ratios = {model: ratio for model, ratio in ratios.items() if ratio}
-        if ratios:
-            worst = max(ratios, key=ratios.get)
-            slower = sum(ratio > 1 for ratio in ratios.values())
-            mean = statistics.geometric_mean(ratios.values())
-            lines.append(
-                f"threads {threads}: geometric mean {mean:.2f} of the best peer's time, above 1.0: {slower} of {len(ratios)}, worst: {worst} {ratios[worst]:.2f}"
-            )
+    for threads, ratios in sorted(ratios_of.items()):
+        worst = max(ratios, key=ratios.get)
+        slower = sum(ratio > 1 for ratio in ratios.values())
+        lines.append(
+            f"threads {threads}: geometric mean {statistics.geometric_mean(ratios.values()):.2f} of the best peer's time, "
+            f"above 1.0: {slower} of {len(ratios)}, worst: {worst} {ratios[worst]:.2f}"
+        )
     return lines
 
 

@@ -15,23 +15,12 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-import wild_models
+import wild_networks
 
 
-class Output(nn.Module):
-    """A model of `transformers` with one output tensor."""
-
-    def __init__(self, model, name):
-        super().__init__()
-        self.model, self.name = model, name
-
-    def forward(self, *inputs):
-        return getattr(self.model(*inputs), self.name)
-
-
-class BertEncoder(Output):
+class BertEncoder(wild_networks.Entry):
     def forward(self, ids, mask):
-        return getattr(self.model(input_ids=ids, attention_mask=mask), self.name)
+        return self.model(input_ids=ids, attention_mask=mask)[self.key]
 
 
 def with_statistics(model, *inputs):
@@ -132,16 +121,16 @@ def build(folder):
         from transformers import MobileNetV2Config, MobileNetV2ForImageClassification
 
         model = MobileNetV2ForImageClassification(MobileNetV2Config(num_labels=1000))
-        return with_statistics(Output(model.eval(), "logits"), image), (image,)
+        return with_statistics(wild_networks.Entry(model.eval(), "logits"), image), (image,)
     if folder == "resnet50":
         from transformers import ResNetConfig, ResNetForImageClassification
 
         model = ResNetForImageClassification(ResNetConfig(num_labels=1000))
-        return with_statistics(Output(model.eval(), "logits"), image), (image,)
+        return with_statistics(wild_networks.Entry(model.eval(), "logits"), image), (image,)
     if folder == "vit_b16":
         from transformers import ViTConfig, ViTForImageClassification
 
-        return Output(ViTForImageClassification(ViTConfig(num_labels=1000)), "logits"), (image,)
+        return wild_networks.Entry(ViTForImageClassification(ViTConfig(num_labels=1000)), "logits"), (image,)
     if folder == "bert_base_128":
         from transformers import BertConfig, BertModel
 
@@ -156,7 +145,7 @@ def build(folder):
         return nn.Linear(1024, 1024, bias=False), (torch.randn(1024, 1024),)
     if folder == "chain1000":
         return Additions(), (torch.ones(1), torch.full((1,), 0.5))
-    if wild := wild_models.build(folder):
+    if wild := wild_networks.build(folder):
         return with_statistics(wild[0], *wild[1]), wild[1]
     raise SystemExit(f"export_models.py: no model {folder}")
 

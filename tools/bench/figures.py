@@ -142,9 +142,14 @@ def counted(case):
     return {name: run["rounds"] for name, run in case["runners"].items() if run["verdict"] == "right"}
 
 
+def best_peer(good):
+    """The fastest of the peers among {runner: rounds}, or None."""
+    return measures.best({name: rounds for name, rounds in good.items() if name not in OURS})
+
+
 def latency_rows(case):
     good = counted(case)
-    best = measures.best({name: rounds for name, rounds in good.items() if name not in OURS})
+    best = best_peer(good)
     rows = []
     for runner, run in case["runners"].items():
         row = {"threads": case["threads"], "model": case["title"], "runner": runner}

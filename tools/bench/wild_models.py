@@ -1,7 +1,4 @@
-"""Architectures that no kernel is tuned for, with random weights: `bench.py --models wild`. timm, torchvision, transformers, and small networks.
-
-The tables are for bench.py, which has the standard library only; `build` runs in the peers' Python.
-"""
+"""Architectures that no kernel is tuned for: `bench.py --models wild`. Standard library only; wild_networks.py builds them."""
 
 # Folder: (name in timm, size of the image).
 TIMM = {
@@ -44,27 +41,27 @@ TIMM = {
     "vgg11_bn": ("vgg11_bn", 224),
     "xception41": ("xception41", 299),
 }
-# Folder: (module of torchvision.models, function).
+# Folder: (function in torchvision.models, options).
 TORCHVISION = {
-    "deeplabv3_mobilenet": ("segmentation", "deeplabv3_mobilenet_v3_large"),
-    "googlenet": ("", "googlenet"),
-    "lraspp_mobilenet": ("segmentation", "lraspp_mobilenet_v3_large"),
-    "mobilenet_v2_tv": ("", "mobilenet_v2"),
-    "shufflenet_v2": ("", "shufflenet_v2_x1_0"),
-    "squeezenet": ("", "squeezenet1_1"),
+    "deeplabv3_mobilenet": ("segmentation.deeplabv3_mobilenet_v3_large", {"weights_backbone": None}),
+    "googlenet": ("googlenet", {"aux_logits": False}),
+    "lraspp_mobilenet": ("segmentation.lraspp_mobilenet_v3_large", {"weights_backbone": None}),
+    "mobilenet_v2_tv": ("mobilenet_v2", {}),
+    "shufflenet_v2": ("shufflenet_v2_x1_0", {}),
+    "squeezenet": ("squeezenet1_1", {}),
 }
-# Folder: (prefix of the classes in transformers, suffix of the model, configuration, shape of the input; integers are tokens).
+# Folder: (configuration and model in transformers, options, number of tokens or shape of the floating-point input).
 _SMALL = {"hidden_size": 384, "num_hidden_layers": 6, "num_attention_heads": 12, "intermediate_size": 1536}
 TRANSFORMERS = {
-    "albert_128": ("Albert", "Model", {**_SMALL, "embedding_size": 128}, (1, 128)),
-    "clip_vision": ("CLIPVision", "Model", {**_SMALL, "patch_size": 32}, (1, 3, 224, 224)),
-    "distilbert_128": ("DistilBert", "Model", {"dim": 384, "n_layers": 6, "n_heads": 12, "hidden_dim": 1536}, (1, 128)),
-    "gpt2_64": ("GPT2", "Model", {"n_embd": 384, "n_layer": 6, "n_head": 6, "use_cache": False}, (1, 64)),
-    "minilm_256": ("Bert", "Model", _SMALL, (1, 256)),
-    "roberta_512": ("Roberta", "Model", {**_SMALL, "num_hidden_layers": 3, "max_position_embeddings": 514}, (1, 512)),
-    "segformer_b0": ("Segformer", "ForSemanticSegmentation", {}, (1, 3, 256, 256)),
-    "wav2vec2": ("Wav2Vec2", "Model", {**_SMALL, "num_hidden_layers": 4, "num_attention_heads": 6}, (1, 16000)),
-    "whisper_encoder": ("Whisper", "Encoder", {}, (1, 80, 3000)),
+    "albert_128": ("AlbertConfig", "AlbertModel", {**_SMALL, "embedding_size": 128}, 128),
+    "clip_vision": ("CLIPVisionConfig", "CLIPVisionModel", {**_SMALL, "patch_size": 32}, (1, 3, 224, 224)),
+    "distilbert_128": ("DistilBertConfig", "DistilBertModel", {"dim": 384, "n_layers": 6, "n_heads": 12, "hidden_dim": 1536}, 128),
+    "gpt2_64": ("GPT2Config", "GPT2Model", {"n_embd": 384, "n_layer": 6, "n_head": 6, "use_cache": False}, 64),
+    "minilm_256": ("BertConfig", "BertModel", _SMALL, 256),
+    "roberta_512": ("RobertaConfig", "RobertaModel", {**_SMALL, "num_hidden_layers": 3, "max_position_embeddings": 514}, 512),
+    "segformer_b0": ("SegformerConfig", "SegformerForSemanticSegmentation", {}, (1, 3, 256, 256)),
+    "wav2vec2": ("Wav2Vec2Config", "Wav2Vec2Model", {**_SMALL, "num_hidden_layers": 4, "num_attention_heads": 6}, (1, 16000)),
+    "whisper_encoder": ("WhisperConfig", "models.whisper.modeling_whisper.WhisperEncoder", {}, (1, 80, 3000)),
 }
 # Functions of wild_networks.py.
 NETWORKS = [
@@ -84,60 +81,3 @@ NETWORKS = [
     "wavenet",
 ]
 NAMES = sorted([*TIMM, *TORCHVISION, *TRANSFORMERS, *NETWORKS])
-
-
-def build(folder):
-    """The model and its inputs; None for an unknown name."""
-    import torch
-
-    if folder in TIMM:
-        import timm
-
-        name, size = TIMM[folder]
-        return timm.create_model(name), (torch.randn(1, 3, size, size),)
-    if folder in TORCHVISION:
-        import torchvision
-
-        module, name = TORCHVISION[folder]
-        models = getattr(torchvision.models, module) if module else torchvision.models
-        model = getattr(models, name)(weights=None, **({"weights_backbone": None} if module else {}))
-        if name == "googlenet":
-            model.aux1 = model.aux2 = None
-        return (Entry(model, "out") if module else model), (torch.randn(1, 3, 224, 224),)
-    if folder in TRANSFORMERS:
-        return _transformer(*TRANSFORMERS[folder])
-    if folder in NETWORKS:
-        import wild_networks
-
-        return getattr(wild_networks, folder)()
-    return None
-
-
-def Entry(model, key):
-    """A model that returns one tensor of the dictionary."""
-    from torch import nn
-
-    class _Entry(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.model = model
-
-        def forward(self, *inputs):
-            return self.model(*inputs)[key]
-
-    return _Entry()
-
-
-def _transformer(prefix, suffix, options, shape):
-    import torch
-    import transformers
-
-    config = getattr(transformers, prefix + "Config")(**options)
-    if suffix == "Encoder":
-        from transformers.models.whisper.modeling_whisper import WhisperEncoder
-
-        model = WhisperEncoder(config)
-    else:
-        model = getattr(transformers, prefix + suffix)(config)
-    inputs = torch.randint(0, 1000, shape) if len(shape) == 2 and shape[1] <= 512 else torch.randn(shape)
-    return Entry(model.eval(), 0), (inputs,)

@@ -1,8 +1,49 @@
-"""Small networks of wild_models.py: kinds of layers that the libraries' models have less of. Each function returns a model and its inputs."""
+"""Builds the models of wild_models.py with random weights. Runs in the peers' Python.
+
+The networks are of kinds that the libraries have fewer of: each function without a parameter returns a model and its inputs.
+"""
+
+import operator
 
 import torch
 from torch import nn
 from torch.nn import functional
+
+import wild_models
+
+
+class Entry(nn.Module):
+    """One tensor of a model's dictionary or tuple."""
+
+    def __init__(self, model, key):
+        super().__init__()
+        self.model, self.key = model, key
+
+    def forward(self, *inputs):
+        return self.model(*inputs)[self.key]
+
+
+def build(folder):
+    """The model and its inputs; None for an unknown name."""
+    if folder in wild_models.TIMM:
+        import timm
+
+        name, size = wild_models.TIMM[folder]
+        return timm.create_model(name), (torch.randn(1, 3, size, size),)
+    if folder in wild_models.TORCHVISION:
+        import torchvision
+
+        name, options = wild_models.TORCHVISION[folder]
+        model = operator.attrgetter(name)(torchvision.models)(weights=None, **options)
+        return (Entry(model, "out") if name.startswith("segmentation.") else model), (torch.randn(1, 3, 224, 224),)
+    if folder in wild_models.TRANSFORMERS:
+        import transformers
+
+        config, name, options, shape = wild_models.TRANSFORMERS[folder]
+        model = operator.attrgetter(name)(transformers)(getattr(transformers, config)(**options))
+        inputs = torch.randint(0, 1000, (1, shape)) if isinstance(shape, int) else torch.randn(shape)
+        return Entry(model.eval(), 0), (inputs,)
+    return globals()[folder]() if folder in wild_models.NETWORKS else None
 
 
 class Apply(nn.Module):
@@ -38,8 +79,8 @@ class Recurrent(nn.Module):
         return self.layer(x)[0]
 
 
-def _conv_norm(channels, out, **options):
-    return [nn.Conv2d(channels, out, 3, padding=1, bias=False, **options), nn.BatchNorm2d(out), nn.ReLU()]
+def _conv_norm(channels, out):
+    return [nn.Conv2d(channels, out, 3, padding=1, bias=False), nn.BatchNorm2d(out), nn.ReLU()]
 
 
 class UNet(nn.Module):
