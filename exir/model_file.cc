@@ -31,7 +31,7 @@ absl::StatusOr<std::vector<std::string>> ModelNames(const std::string& path) {
   return container->model_names();
 }
 
-uint64_t FileBytes(const std::string& path) {
+uint64_t SizeOfFile(const std::string& path) {
   struct stat info;
   const bool is_file = ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
   return is_file ? static_cast<uint64_t>(info.st_size) : 0;

@@ -24,7 +24,7 @@ absl::StatusOr<bool> IsSavedProgramsFile(const std::string& path);
 absl::StatusOr<std::vector<std::string>> ModelNames(const std::string& path);
 
 // Returns the approximate size of a file; 0 if it does not exist or is not a regular file.
-uint64_t FileBytes(const std::string& path);
+uint64_t SizeOfFile(const std::string& path);
 
 // Imports models. Reads each file of saved programs once; all programs of the file share its bytes.
 // Thread-compatible; `ops` must outlive the reader and the programs.

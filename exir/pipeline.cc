@@ -38,6 +38,7 @@
 #include "exir/passes/propagate_constants.h"
 #include "exir/passes/seed_random_ops.h"
 #include "exir/passes/to_edge_passes.h"
+#include "exir/training_mode.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
 
@@ -109,7 +110,7 @@ uint64_t StoredBytes(const MethodPrograms& methods) {
 
 uint64_t ArchiveBytes(const std::vector<MethodArchive>& methods) {
   uint64_t bytes = 0;
-  for (const MethodArchive& method : methods) bytes += FileBytes(method.path);
+  for (const MethodArchive& method : methods) bytes += SizeOfFile(method.path);
   return bytes;
 }
 
@@ -528,9 +529,9 @@ absl::Status TransformBeforeDecomposition(const std::string& method, ExportedPro
     passes.push_back({"transform_before_decomposition",
                       [partitioner](ExportedProgram& p) -> absl::StatusOr<bool> {
                         const IrDialect dialect = p.dialect;
-                        ABSL_ASSIGN_OR_RETURN(
-                            p, partitioner->TransformBeforeDecomposition(std::move(p)));
-                        if (p.dialect == dialect) return true;
+                        ABSL_ASSIGN_OR_RETURN(const bool changed,
+                                              partitioner->TransformBeforeDecomposition(p));
+                        if (p.dialect == dialect) return changed;
                         return absl::InternalError("a partitioner's transform changed the dialect");
                       }});
   }
@@ -542,7 +543,11 @@ absl::StatusOr<MethodPrograms> ToStageWithinBudget(MethodPrograms methods, Stage
                                                    PipelineReport* report) {
   ABSL_RETURN_IF_ERROR(CheckMethodNames(methods, "partitioners", options.partitioners));
   ABSL_RETURN_IF_ERROR(CheckMethodNames(methods, "transform passes", options.transform_passes));
+  ABSL_RETURN_IF_ERROR(ApplyConstantRules(options.constants, methods));
   PhaseClock clock(options, report);
+  if (report != nullptr) {
+    for (std::string& note : NotesOnTraining(methods)) report->notes.push_back(std::move(note));
+  }
   clock.Start("to_edge", 0.3);
   ToEdgeOptions to_edge;
   to_edge.passes = ObservedPasses(options);

@@ -21,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "exir/backend/to_backend.h"
+#include "exir/constant_rules.h"
 #include "exir/decompositions/decompose.h"
 #include "exir/emit/emitter.h"
 #include "exir/emit/program_image.h"
@@ -153,6 +154,9 @@ struct PipelineOptions {
   // (exir/method_state.h). Otherwise these are kInvalidArgument.
   bool allow_separate_state = false;
   EmitOptions emit;
+  // Files of constants, and replaceable constants (constant_rules.h). Applied before any pass; the
+  // input of LowerToStage and LowerPrograms may have been marked by earlier calls.
+  ConstantRules constants;
   // Called when a phase starts and when a pass ends, with its name and the completed fraction of
   // the lowering, in [0, 1].
   std::function<void(std::string_view phase, double done)> progress;

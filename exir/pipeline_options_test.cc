@@ -143,15 +143,14 @@ class TransformingPartitioner final : public Partitioner {
   absl::StatusOr<PartitionResult> Partition(const ExportedProgram&) const override {
     return PartitionResult();
   }
-  absl::StatusOr<ExportedProgram> TransformBeforeDecomposition(
-      ExportedProgram program) const override {
+  absl::StatusOr<bool> TransformBeforeDecomposition(ExportedProgram& program) const override {
     const NodeId first = program.top().first();
     const OpOverload* target = program.top().node(first).target;
     log_.emplace_back(target->name());
-    if (target != from_) return program;
+    if (target != from_) return false;
     if (to_ == nullptr) return absl::UnimplementedError("no such operator");
     GraphEditor(program.top()).SetTarget(first, to_);
-    return program;
+    return true;
   }
 
  private:
@@ -177,6 +176,20 @@ TEST_F(PipelineOptionsTest, PartitionersTransformProgramsBeforeDecompositionInOr
   EXPECT_THAT(log, ElementsAre("aten.silu.default", "aten.mish.default"));
   EXPECT_THAT(Names(image.metadata.methods(0)), ElementsAre("aten.sin.default"));
   EXPECT_THAT(Names(image.metadata.methods(1)), Not(Contains("aten.sin.default")));
+}
+
+TEST_F(PipelineOptionsTest, ReportsWhichTransformsChangedTheProgram) {
+  std::vector<std::string> log;
+  const OpOverload *silu = ops_->Find("aten.silu.default"), *mish = ops_->Find("aten.mish.default");
+  const TransformingPartitioner changes(silu, mish, log), matches_nothing(silu, mish, log);
+  PipelineOptions options;
+  options.partitioners.all = {&changes, &sin_to_first_, &matches_nothing};
+  ASSERT_OK(Lower(kSilu, {"a"}, options).status());
+  std::vector<bool> changed;
+  for (const PassReport& pass : report_.passes) {
+    if (pass.name == "transform_before_decomposition") changed.push_back(pass.changed);
+  }
+  EXPECT_THAT(changed, ElementsAre(true, false, false));
 }
 
 TEST_F(PipelineOptionsTest, EdgeProgramsAreNotTransformedBeforeDecomposition) {
@@ -212,10 +225,9 @@ TEST_F(PipelineOptionsTest, TransformsMustKeepTheDialect) {
     absl::StatusOr<PartitionResult> Partition(const ExportedProgram&) const override {
       return PartitionResult();
     }
-    absl::StatusOr<ExportedProgram> TransformBeforeDecomposition(
-        ExportedProgram program) const override {
+    absl::StatusOr<bool> TransformBeforeDecomposition(ExportedProgram& program) const override {
       program.dialect = IrDialect::kEdge;
-      return program;
+      return true;
     }
   };
   const ToEdgeDialect partitioner;

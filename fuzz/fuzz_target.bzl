@@ -15,6 +15,7 @@ FUZZ_TARGETS = [
     "named_data",
     "npy",
     "operator_call",
+    "parameter_file",
     "program_file",
     "pt2_container",
     "pt2_json",
@@ -117,23 +118,25 @@ def _facts(name, corpus, dictionary):
         cmd = "echo '%s_fuzzer %s %s' > $@" % (name, corpus, dictionary or "-"),
     )
 
-def fuzz_target(name, srcs, deps, dictionary = None):
+def fuzz_target(name, srcs, deps, dictionary = None, corpus = None):
     """A fuzzer() with a folder of its name in //fuzz/corpus, which oss_fuzz/build.sh builds as well.
 
     Args:
-      name: the target's name, and that of its corpus folder.
+      name: the target's name, and that of its corpus folder unless `corpus` is another.
       srcs: define LLVMFuzzerTestOneInput.
       deps: of the source.
       dictionary: a label in //fuzz/dict.
+      corpus: the folder of another target whose seeds are used.
     """
+    corpus = corpus or name
     fuzzer(
         name = name,
         srcs = srcs,
         deps = deps,
-        seeds = ["//fuzz/corpus:" + name],
-        replay_args = ["fuzz/corpus/" + name],
+        seeds = ["//fuzz/corpus:" + corpus],
+        replay_args = ["fuzz/corpus/" + corpus],
     )
-    _facts(name, name, dictionary)
+    _facts(name, corpus, dictionary)
 
 def blob_fuzz_target(backend, corpus):
     """The same for blobs of a backend of this repository, backend_blob_<backend>.

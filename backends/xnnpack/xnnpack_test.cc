@@ -32,6 +32,16 @@ TEST_F(XnnpackTest, UnaryNodesComputeTheSame) {
   ExpectSame(Program({}, "%x: f32[] user_input", "%y: f32[] = edge.aten.add.Scalar(%x, 2)"));
 }
 
+TEST_F(XnnpackTest, BilinearUpsamplingComputesTheSame) {
+  for (const char* call :
+       {"f32[1,3,8,12] = edge.aten.upsample_bilinear2d.vec(%x, none, false, [2.0,2.0])",
+        "f32[1,3,7,9] = edge.aten.upsample_bilinear2d.default(%x, [7,9], false)",
+        "f32[1,3,7,9] = edge.aten.upsample_bilinear2d.default(%x, [7,9], true)"}) {
+    EXPECT_THAT(ExpectSame(Program({}, "%x: f32[1,3,4,6] user_input", absl::StrCat("%y: ", call))),
+                ::testing::Contains("StaticResizeBilinear2D"));
+  }
+}
+
 TEST_F(XnnpackTest, ComputesNodesMissingFromTheLibrary) {
   for (const char* call :
        {"gelu.default(%p)", "tanh.default(%p)", "exp.default(%p)", "sin.default(%p)",
@@ -393,7 +403,7 @@ TEST_F(XnnpackTest, TargetSelectsNodeTypes) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("target=x, expected local")));
   EXPECT_THAT(Lower(program, {{"level", "3"}}),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("unknown compile spec 'level'; there is 'target'")));
+                       HasSubstr("unknown compile spec 'level'; there are target")));
 }
 
 TEST_F(XnnpackTest, ConstantsAreSharedNamedData) {

@@ -152,7 +152,8 @@ typedef struct belay_open_options {
   int32_t copy;
   /* Directory of companion files; NULL: that of the file. */
   const char* companion_root;
-  /* Files of external tensors (.ptd), for ExecuTorch programs. */
+  /* Files with tensors by name: parameter files, which replace parameters of a program, or data files
+   * (.ptd) of an ExecuTorch program. A name that two files have is INVALID_ARGUMENT. */
   const char* const* data_files;
   size_t num_data_files;
   /* Limits (docs/hardening.md, section 5); 0: the default, which is proportional to the file. */

@@ -101,6 +101,7 @@ typedef struct belay_lowered belay_lowered;
  * `struct_size`. A file of saved programs keeps its methods; it must be the only archive without a
  * method name. NULL options: the defaults.
  *   INVALID_ARGUMENT    invalid options; unknown backends; a malformed archive
+ *   OUT_OF_RANGE        a malformed archive: an argument of a node is out of range
  *   NOT_FOUND           no such file or model
  *   DATA_LOSS           a truncated or damaged archive
  *   UNIMPLEMENTED       unsupported content (belay_error_nodes lists its nodes)

@@ -30,7 +30,7 @@ static void OptionsOfLaterVersions(const belay_program* program) {
 
 /* Writes a file to the test's directory. The returned path is valid for the life of the process. */
 static const char* Write(const char* name, const void* bytes, size_t size) {
-  static char paths[16][4096];
+  static char paths[24][4096];
   static size_t count = 0;
   const char* directory = getenv("TEST_TMPDIR");
   if (directory == NULL) directory = "/tmp";
@@ -146,6 +146,33 @@ static void ProgramsOfExecuTorchFindTheirDataFiles(void) {
   EXPECT_ERROR(belay_program_open(path, &options, &program, &error), BELAY_INVALID_ARGUMENT,
                "data_files");
   EXPECT(program == NULL);
+}
+
+static void DataFilesReplaceParameters(void) {
+  const char* path = WriteFile("parameter.belay", TEST_PROGRAM_WITH_PARAMETER);
+  struct {
+    const char* name;
+    TestFile file;
+    float first;
+  } files[] = {{"own.params", TEST_PARAMETERS, 7}, {"own.ptd", TEST_PTD, 5}};
+  for (int i = 0; i < 2; ++i) {
+    const char* names[] = {WriteFile(files[i].name, files[i].file), NULL};
+    belay_open_options options = {
+        .struct_size = sizeof options, .data_files = names, .num_data_files = 1};
+    belay_program* program = OpenAt(path, &options);
+    belay_method* method = Load(program, "w", NULL);
+    REQUIRE(belay_method_execute(method, NULL, NULL) == BELAY_OK);
+    belay_tensor result;
+    REQUIRE(belay_method_get_tensor(method, 0, &result, NULL) == BELAY_OK);
+    EXPECT(((const float*)result.data)[0] == files[i].first);
+    belay_method_free(method);
+    belay_program_free(program);
+    program = NULL;
+    names[1] = names[0];
+    options.num_data_files = 2;
+    EXPECT_ERROR(belay_program_open(path, &options, &program, &error), BELAY_INVALID_ARGUMENT,
+                 "parameter 'w' is in ");
+  }
 }
 
 static void LimitsAreThoseOfTheOptions(void) {
@@ -295,6 +322,7 @@ int main(void) {
   FilesAreMappedOrCopied();
   CompanionsAreWhereTheOptionsSay();
   ProgramsOfExecuTorchFindTheirDataFiles();
+  DataFilesReplaceParameters();
   LimitsAreThoseOfTheOptions();
   ExecutionsTakeTheirOptions(program);
   WhatMustBeGivenIsNamed(program);

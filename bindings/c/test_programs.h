@@ -21,9 +21,11 @@ const void* TestProgramBytes(size_t* size);
 typedef enum TestFile {
   TEST_PROGRAM_WITH_COMPANION, /* has a method "same"; the companion is named "weights" */
   TEST_COMPANION,
-  TEST_PTE_PROGRAM,  /* ExecuTorch program: relu(x f32[2,3]) */
-  TEST_PTE_EXTERNAL, /* ExecuTorch program: returns w f32[2], stored in a data file */
-  TEST_PTD           /* the data file: w is [5, 6] */
+  TEST_PTE_PROGRAM,            /* ExecuTorch program: relu(x f32[2,3]) */
+  TEST_PTE_EXTERNAL,           /* ExecuTorch program: returns w f32[2], stored in a data file */
+  TEST_PTD,                    /* the data file: w is [5, 6] */
+  TEST_PROGRAM_WITH_PARAMETER, /* has a method "w", which returns w f32[2], replaceable: [1, 2] */
+  TEST_PARAMETERS              /* a parameter file: w is [7, 8] */
 } TestFile;
 const void* TestFileBytes(TestFile file, size_t* size);
 

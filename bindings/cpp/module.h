@@ -27,9 +27,10 @@
 namespace belay {
 
 struct ModuleOptions {
-  int threads = 1;                           // of each call, 1 to 256; does not change results
-  Program::Options program = {};             // access to the file, limits
-  std::vector<std::string> data_files = {};  // external tensors (.ptd) of ExecuTorch programs
+  int threads = 1;                // of each call, 1 to 256; does not change results
+  Program::Options program = {};  // access to the file, limits
+  std::vector<std::string> data_files =
+      {};  // parameter files, or .ptd files of ExecuTorch programs
   // Of all methods. Those of backends that a method does not use have no effect.
   BackendOptions backend_options = {};
 };

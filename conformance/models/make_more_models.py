@@ -14,7 +14,7 @@ import sys
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch._higher_order_ops import associative_scan
+from torch._higher_order_ops import associative_scan, while_loop
 from torch.export import Dim
 
 import make_models
@@ -275,6 +275,86 @@ def assumed_windows():
 
     return Net(), [(randn(2, h, w, 3, seed=h),) for h, w in ((9, 10), (13, 30), (17, 5))], (
         {1: Dim.DYNAMIC(max=32), 2: Dim.DYNAMIC(max=32)},)
+
+
+@model("counts, repeats and different elements of bounded numbers, or of none", training=False)
+def bounded_counts():
+    def forward(x, i, repeats):
+        mask = x.sum(1) > 0
+        count = mask.sum().item()
+        torch._check(count >= 0)
+        torch._check(count <= x.shape[0])
+        return (
+            torch.bincount(i.clamp(0, 7), minlength=4), torch.bincount(i % 5, weights=x[:, 0]),
+            torch.bincount(x.argmax(1)), torch.bincount((x[:, 0].sigmoid() * 6).long()),
+            torch.bincount(i[mask].clamp(0, 7), minlength=2), torch.unique_consecutive(i[mask]),
+            *torch.unique(i[mask], return_inverse=True, return_counts=True), torch.unique(x[mask].round(), dim=0),
+            x.repeat_interleave(repeats.clamp(0, 3), 0), x.repeat_interleave(mask.long(), 0), x[:count],
+        )
+
+    return Function(forward), [
+        (sign(randn(6, 4, seed=k)), randint(0, 9, (6,), seed=k), torch.tensor(repeats))
+        for k, (sign, repeats) in enumerate(
+            ((torch.clone, [1, 0, 3, 2, 1, 1]), (lambda x: -x.abs(), [0] * 6), (torch.clone, [5] * 6)))
+    ], None
+
+
+@model("a dynamic length that only an assertion bounds")
+def asserted_length():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("bias", randn(1, 24, seed=9))
+
+        def forward(self, scores):
+            return scores + self.bias[:, max(0, 24 - scores.shape[-1]):]
+
+    return Net(), [(randn(3, n, seed=n),) for n in (5, 2, 23)], ({1: Dim.DYNAMIC},)
+
+
+@model("attention in windows of a dynamic height and width, as Swin does", training=False)
+def window_attention():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.qkv = nn.Linear(8, 24)
+            self.register_buffer("bias", randn(1, 2, 9, 9, seed=9))
+
+        def forward(self, x):
+            batch, height, width, channels = x.shape
+            x = F.pad(x, (0, 0, 0, (3 - width % 3) % 3, 0, (3 - height % 3) % 3))
+            high, wide = x.shape[1], x.shape[2]
+            windows = x.view(batch, high // 3, 3, wide // 3, 3, channels).transpose(2, 3)
+            windows = windows.reshape(-1, high // (high // 3) * (wide // (wide // 3)), channels)
+            q, k, v = self.qkv(windows).unflatten(-1, (3, 2, 4)).permute(2, 0, 3, 1, 4)
+            mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=self.bias)
+            mixed = mixed.transpose(1, 2).reshape(batch, high // 3, wide // 3, 3, 3, channels)
+            return mixed.transpose(2, 3).reshape(batch, high, wide, channels)[:, :height, :width]
+
+    return Net(), [(randn(1, h, w, 8, seed=h),) for h, w in ((7, 10), (12, 5), (9, 14))], (
+        {1: Dim.DYNAMIC(max=32), 2: Dim.DYNAMIC(max=32)},)
+
+
+@model("a decoder: a loop over an embedding, a GRU cell and the next token, until an end token", training=False)
+def decoder_loop():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embedding, self.cell, self.head = nn.Embedding(40, 32), nn.GRUCell(32, 32), nn.Linear(32, 40)
+
+        def forward(self, token, state):
+            def unfinished(step, token, state, tokens):
+                return (step < 12) & (token[0] != 3)
+
+            def next_token(step, token, state, tokens):
+                state = self.cell(self.embedding(token), state)
+                token = self.head(state).argmax(-1)
+                return step + 1, token, state, tokens + F.one_hot(step, 12) * token
+
+            return while_loop(
+                unfinished, next_token, (torch.tensor(0), token, state, torch.zeros(12, dtype=torch.int64)))
+
+    return Net(), [(torch.tensor([k]), randn(1, 32, seed=k)) for k in (1, 3, 7)], None
 
 
 @model("batches of one and of none, of a dimension that the exporter calls dynamic")

@@ -29,6 +29,15 @@ check "$TEST_TMPDIR/plain"
 
 cmake -S "$example" -B "$TEST_TMPDIR/cmake" -DCMAKE_PREFIX_PATH="$root" >"$TEST_TMPDIR/cmake.log"
 cmake --build "$TEST_TMPDIR/cmake" >>"$TEST_TMPDIR/cmake.log" || { cat "$TEST_TMPDIR/cmake.log" >&2; exit 1; }
+
+# An application with chosen kernels gives the same answers, and is smaller than one with all of them.
+"$root/bin/belay" lower "$archive" --backend none -o "$TEST_TMPDIR/plain.belay" 2>/dev/null
+output=$("$TEST_TMPDIR/cmake/selected" "$TEST_TMPDIR/plain.belay" "${inputs[@]}")
+[[ $output == "$expected" ]] || { echo "selected: expected '$expected', got '$output'" >&2; exit 1; }
+strip "$TEST_TMPDIR/cmake/selected" "$TEST_TMPDIR/cmake/classify"
+selected=$(stat -c %s "$TEST_TMPDIR/cmake/selected") all=$(stat -c %s "$TEST_TMPDIR/cmake/classify")
+echo "selected: $output; $selected bytes, with all kernels and backends $all"
+((2 * selected < all)) || { echo "expected at most half" >&2; exit 1; }
 check "$TEST_TMPDIR/cmake"
 
 # An unknown component names the known ones.

@@ -67,8 +67,10 @@ absl::Status DataFiles::Add(std::shared_ptr<const void> owner, absl::Span<const 
     absl::StatusOr<ExternalData> data = ReadEntry(flat, *root, named);
     if (!data.ok()) {
       problems.Add(Annotate(data.status(), EntryName(i, *key)));
-    } else if (entries_.find(*key) != entries_.end() ||
-               !added.emplace(std::string(*key), *std::move(data)).second) {
+    } else if (entries_.find(*key) != entries_.end()) {
+      problems.Add(absl::InvalidArgumentError(
+          absl::StrCat(EntryName(i, *key), ": another data file has this key")));
+    } else if (!added.emplace(std::string(*key), *std::move(data)).second) {
       problems.Add(
           absl::InvalidArgumentError(absl::StrCat(EntryName(i, *key), ": the key is a duplicate")));
     }

@@ -106,6 +106,11 @@ bool IsProgramFile(absl::Span<const std::byte> file) {
          Text(file, kIdentifierOffset, 2) == kProgramFormat.identifier.substr(0, 2);
 }
 
+bool IsDataFile(absl::Span<const std::byte> file) {
+  return file.size() >= kIdentifierOffset + kIdentifierSize &&
+         Text(file, kIdentifierOffset, 2) == kDataFormat.identifier.substr(0, 2);
+}
+
 absl::StatusOr<FlatFile> ReadFlatFile(FlatFileKind kind, absl::Span<const std::byte> file,
                                       const Limits& limits) {
   const Format& format = kind == FlatFileKind::kProgram ? kProgramFormat : kDataFormat;

@@ -33,8 +33,9 @@ struct FlatFile {
 
 enum class FlatFileKind { kProgram, kData };
 
-// Returns whether the bytes have a program's identifier. Checks nothing else.
+// Return whether the bytes have the identifier of a program or of a data file. Check nothing else.
 bool IsProgramFile(absl::Span<const std::byte> file);
+bool IsDataFile(absl::Span<const std::byte> file);
 
 // Reads the header and copies the tables without parsing them.
 //   kDataLoss           not such a file, truncated, or the header's numbers do not fit the file

@@ -17,8 +17,9 @@ namespace belay::pte {
 bool IsExecuTorchProgram(absl::Span<const std::byte> file);
 absl::StatusOr<bool> IsProgramFileAt(const std::string& path);
 
-// As belay::Program::Open or OpenProgram.
-//   kInvalidArgument  data files with one of Belay's programs, which names its companions itself
+// As belay::Program::Open or OpenProgram. With one of Belay's programs, the data files are parameter
+// files or .ptd files and replace its parameters; also errors of Parameters::AddFile and ::Open.
+//   kInvalidArgument  two files have a tensor of the same name
 absl::StatusOr<belay::Program> OpenAnyProgram(const std::string& path, const OpenOptions& options);
 
 // Opens a program in memory, which must outlive the result. Without data files.

@@ -1,6 +1,8 @@
 #include "executorch/reader/open_any_program.h"
 
+#include <cstring>
 #include <string>
+#include <variant>
 
 #include "executorch/reader/testing/pte_builder.h"
 #include "gmock/gmock.h"
@@ -33,10 +35,54 @@ TEST_F(OpenAnyProgramTest, DetectsFormatByContent) {
   EXPECT_EQ(second.format(), "ET12");
 }
 
-TEST_F(OpenAnyProgramTest, DataFilesOnlyForExecuTorchPrograms) {
-  EXPECT_THAT(OpenAnyProgram(Write("own.belay", Own()), {.program = {}, .data_files = {"x.ptd"}}),
+// A program with a replaceable parameter "w" f32[2], which it returns.
+std::string WithParameter() {
+  TestProgram program;
+  const uint32_t segment = program.AddSegment(schema::Segment::NAMED_DATA, std::string(8, '\0'));
+  schema::Program& metadata = program.metadata();
+  metadata.add_required_features("named_constants");
+  schema::NamedData* data = metadata.add_named_data();
+  data->set_key("w");
+  data->set_segment(segment);
+  data->set_size(8);
+  data->mutable_layout()->set_dtype(static_cast<uint32_t>(DType::kFloat32));
+  data->mutable_layout()->add_sizes(2);
+  data->mutable_layout()->set_dim_order(std::string(1, '\0'));
+  data->set_replaceable(true);
+  schema::Constant* constant = metadata.add_constants();
+  constant->set_size(8);
+  constant->set_named_data("w");
+  TestMethod method = program.AddMethod("forward");
+  method.Output(method.Constant(0, DType::kFloat32, {2}));
+  return program.Serialize();
+}
+
+TEST_F(OpenAnyProgramTest, DataFilesReplaceParametersOfOwnPrograms) {
+  const std::string own = Write("own.belay", WithParameter());
+  const std::string one = Write("one.ptd", DataFileOf({{"w", {1, 2}}}));
+  ASSERT_OK_AND_ASSIGN(const belay::Program program,
+                       OpenAnyProgram(own, {.program = {}, .data_files = {one}}));
+  const auto& tensor = std::get<TensorPlan>(program.methods()[0].values[0]);
+  float elements[2];
+  std::memcpy(elements, tensor.constant.data(), sizeof(elements));
+  EXPECT_EQ(elements[0], 1);
+  EXPECT_EQ(elements[1], 2);
+  EXPECT_THAT(OpenAnyProgram(own, {.program = {}, .data_files = {one, one}}),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("data files are for ExecuTorch programs")));
+                       HasSubstr("parameter 'w' is in " + one + " and in " + one)));
+  const std::string other = Write("other.ptd", DataFileOf({{"v", {1, 2}}}));
+  EXPECT_THAT(OpenAnyProgram(own, {.program = {}, .data_files = {other}}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("unknown parameters 'v' (" + other + "); replaceable are: 'w'")));
+  const std::string longer = Write("longer.ptd", DataFileOf({{"w", {1, 2, 3}}}));
+  EXPECT_THAT(OpenAnyProgram(own, {.program = {}, .data_files = {longer}}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("parameter 'w': expected float32 [2], got float32 [3]")));
+}
+
+TEST_F(OpenAnyProgramTest, MissingDataFilesAreNamed) {
+  EXPECT_THAT(OpenAnyProgram(Write("own.belay", Own()), {.program = {}, .data_files = {"x.ptd"}}),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("x.ptd")));
   EXPECT_THAT(OpenAnyProgram(Path("missing"), {}), StatusIs(absl::StatusCode::kNotFound));
 }
 

@@ -26,7 +26,7 @@ namespace belay::pte {
 struct OpenOptions {
   // Options::companion_root and ::named_data are unused.
   belay::Program::Options program;
-  // Data files (.ptd) with the external data of tensors and delegates.
+  // Data files (.ptd) with the external data of tensors and delegates, merged by name.
   std::vector<std::string> data_files;
   // Replaces delegates, e.g. XnnpackConverter (executorch/payload_import/delegate_converter.h);
   // null: delegates stay as the file has them.

@@ -64,7 +64,7 @@ TEST_F(OpenProgramFilesTest, DamagedDataFileIsNamed) {
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr(damaged)));
   EXPECT_THAT(OpenProgram(program_, {.program = {}, .data_files = {weights_, weights_}}),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(HasSubstr(weights_), HasSubstr("the key is a duplicate"))));
+                       AllOf(HasSubstr(weights_), HasSubstr("another data file has this key"))));
 }
 
 TEST_F(OpenProgramFilesTest, VerifiesFilesBeforeReading) {

@@ -62,9 +62,14 @@ struct ProgramData {
   StateOffsets state;
   UsedConstants constants;  // constant_segment
   UsedConstants initial;    // mutable_data_segments[0]
-  // Whether constants are stored in an external data file, and those constants by key.
-  bool external = false;
-  std::map<std::string, ExternalConstant> external_constants;
+  // Where each constant of the image is stored.
+  struct Stored {
+    std::string file;  // tag of an external data file; "": the program file
+    std::string name;  // key of a replaceable tensor; "": a digest is the key of an external one
+  };
+  std::vector<Stored> stored;
+  // The constants in external data files, by tag and key.
+  std::map<std::string, std::map<std::string, ExternalConstant>> external_constants;
 };
 
 // Translates `image.metadata.methods(index)`. Features that ExecuTorch's runtime lacks are added to

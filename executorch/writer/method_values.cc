@@ -79,17 +79,22 @@ void MethodTranslator::AddTensor(uint32_t value, const schema::Tensor& tensor) {
   };
   switch (tensor.location_case()) {
     case schema::Tensor::kConstant:
-      if (data_.external) {
+      if (const ProgramData::Stored& stored = data_.stored[tensor.constant()];
+          !stored.file.empty()) {
         schema::Tensor layout = tensor;
         layout.clear_location();
-        // Equal bytes may have different tensor layouts.
-        const std::string content = Sha256(bytes_[tensor.constant()].bytes);
-        const std::string key = absl::BytesToHexString(
-            Sha256(absl::StrCat(layout.SerializeAsString(), content)).substr(0, 16));
+        std::string key = stored.name;
+        if (key.empty()) {
+          // Equal bytes may have different tensor layouts.
+          const std::string content = Sha256(bytes_[tensor.constant()].bytes);
+          key = absl::BytesToHexString(
+              Sha256(absl::StrCat(layout.SerializeAsString(), content)).substr(0, 16));
+        }
         out.extra_tensor_info = std::make_unique<ExtraTensorInfoT>();
         out.extra_tensor_info->fully_qualified_name = key;
         out.extra_tensor_info->location = TensorDataLocation::EXTERNAL;
-        data_.external_constants.try_emplace(key, ExternalConstant{tensor.constant(), layout});
+        data_.external_constants[stored.file].try_emplace(
+            key, ExternalConstant{tensor.constant(), layout});
       } else {
         out.data_buffer_idx = data_.constants.Add(tensor.constant());
       }

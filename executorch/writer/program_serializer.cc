@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -30,15 +33,43 @@ constexpr uint64_t kConstantAlignment = 16;
 // much space.
 constexpr uint64_t kMostMetadata = uint64_t{64} << 20;
 
+// Named data of the image by key.
+using NamedDataOf = absl::flat_hash_map<std::string_view, const schema::NamedData*>;
+
 // The bytes of the image's constants, by index.
-std::vector<exir::Storage> BytesOfConstants(const exir::ProgramImage& image) {
+std::vector<exir::Storage> BytesOfConstants(const exir::ProgramImage& image,
+                                            const NamedDataOf& named) {
   std::vector<exir::Storage> bytes;
   std::vector<size_t> next(image.segments.size(), 0);
   // Pieces are the constants in their order.
   for (const schema::Constant& constant : image.metadata.constants()) {
-    bytes.push_back(image.segments[constant.segment()].pieces[next[constant.segment()]++]);
+    const uint32_t segment = constant.named_data().empty()
+                                 ? constant.segment()
+                                 : named.at(constant.named_data())->segment();
+    const size_t piece = constant.named_data().empty() ? next[segment]++ : 0;
+    bytes.push_back(image.segments[segment].pieces[piece]);
   }
   return bytes;
+}
+
+// Returns where each constant is stored. `otherwise` is the file of those without a rule.
+absl::StatusOr<std::vector<ProgramData::Stored>> StoredIn(const exir::ProgramImage& image,
+                                                          const NamedDataOf& named,
+                                                          const std::string& otherwise) {
+  std::vector<ProgramData::Stored> stored;
+  for (const schema::Constant& constant : image.metadata.constants()) {
+    const std::string& name = constant.named_data();
+    const uint32_t segment = name.empty() ? constant.segment() : named.at(name)->segment();
+    const std::string& tag = image.segments[segment].companion;
+    stored.push_back({tag.empty() ? otherwise : tag, name});
+    if (!name.empty() && stored.back().file.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("replaceable tensor '", name,
+                       "': a .pte file has it in a data file; choose one by "
+                       "--external-constants=PATTERN=NAME"));
+    }
+  }
+  return stored;
 }
 
 // Consecutive segments.
@@ -115,31 +146,37 @@ void LayOut(std::string head, const Segments& segments, std::vector<std::string_
   size = AlignUp(size, kSegmentAlignment) + segments.size();
 }
 
-// Adds the external data file (docs/pte-format.md §10): one segment per distinct content, one key
-// per tensor.
-void AddExternalFile(const std::string& name, const ProgramData& data,
-                     absl::Span<const exir::Storage> bytes, exir::SerializedProgram& result) {
+// A tensor or blob of an external data file.
+struct ExternalEntry {
+  std::string_view content;
+  std::optional<exir::NamedDataEntry::TensorLayout> layout;
+};
+
+// Adds an external data file (docs/pte-format.md §10): one segment per distinct content, one key per
+// entry.
+void AddExternalFile(const std::string& tag, const std::map<std::string, ExternalEntry>& entries,
+                     exir::SerializedProgram& result) {
   ptd::FlatTensorT flat;
   Segments segments;
-  UsedConstants contents;
-  for (const auto& [key, external] : data.external_constants) {
-    const uint32_t place = contents.Add(external.constant);
-    if (place > segments.places().size()) {
-      const std::string_view content = AsString(bytes[external.constant].bytes);
-      segments.Add({{content}, content.size()});
-    }
+  absl::flat_hash_map<std::pair<const void*, size_t>, uint32_t> contents;
+  for (const auto& [key, external] : entries) {
+    const auto [it, added] = contents.try_emplace(
+        {external.content.data(), external.content.size()}, static_cast<uint32_t>(contents.size()));
+    if (added) segments.Add({{external.content}, external.content.size()});
     auto entry = std::make_unique<ptd::NamedDataT>();
     entry->key = key;
-    entry->segment_index = place - 1;
-    entry->tensor_layout = std::make_unique<ptd::TensorLayoutT>();
-    const schema::Tensor& layout = external.layout;
-    // TranslateMethod has refused dtypes without a number.
-    const auto type = DTypeToC10(static_cast<DType>(layout.dtype()));
-    entry->tensor_layout->scalar_type = static_cast<int8_t>(type.value_or(C10ScalarType{0}).value);
-    for (int64_t size : layout.sizes()) {
-      entry->tensor_layout->sizes.push_back(static_cast<int32_t>(size));
+    entry->segment_index = it->second;
+    if (external.layout.has_value()) {
+      entry->tensor_layout = std::make_unique<ptd::TensorLayoutT>();
+      // TranslateMethod has refused dtypes without a number.
+      const auto type = DTypeToC10(external.layout->dtype);
+      entry->tensor_layout->scalar_type =
+          static_cast<int8_t>(type.value_or(C10ScalarType{0}).value);
+      for (int64_t size : external.layout->sizes) {
+        entry->tensor_layout->sizes.push_back(static_cast<int32_t>(size));
+      }
+      entry->tensor_layout->dim_order = external.layout->dim_order;
     }
-    entry->tensor_layout->dim_order.assign(layout.dim_order().begin(), layout.dim_order().end());
     flat.named_data.push_back(std::move(entry));
   }
   for (const auto& [offset, size] : segments.places()) {
@@ -152,7 +189,7 @@ void AddExternalFile(const std::string& name, const ProgramData& data,
   ptd::FinishFlatTensorBuffer(builder, ptd::FlatTensor::Pack(builder, &flat));
   const uint64_t moved = AlignUp(kFlatTensorHeaderSize, kHeaderAlignment);
   const uint64_t base = AlignUp(builder.GetSize() + moved, kSegmentAlignment);
-  result.companions.push_back({.name = name, .pieces = {}, .size = 0});
+  result.companions.push_back({.name = absl::StrCat(tag, ".ptd"), .pieces = {}, .size = 0});
   exir::SerializedCompanion& file = result.companions.back();
   LayOut(InsertHeader(builder, kFlatTensorHeaderMagic, kFlatTensorHeaderSize,
                       {moved, builder.GetSize(), base, segments.size()}),
@@ -160,8 +197,8 @@ void AddExternalFile(const std::string& name, const ProgramData& data,
 }
 
 // Adds everything except the methods: segments, and the offsets of their contents.
-absl::StatusOr<Segments> AddSegments(const exir::ProgramImage& image, const ProgramData& data,
-                                     absl::Span<const exir::Storage> bytes, ProgramT& program) {
+Segments AddSegments(const exir::ProgramImage& image, const ProgramData& data,
+                     absl::Span<const exir::Storage> bytes, ProgramT& program) {
   Segments segments;
   program.constant_segment = std::make_unique<SubsegmentOffsetsT>();
   const exir::SegmentBytes constants =
@@ -189,11 +226,7 @@ absl::StatusOr<Segments> AddSegments(const exir::ProgramImage& image, const Prog
     }
   }
   for (const schema::NamedData& named : image.metadata.named_data()) {
-    if (!image.segments[named.segment()].companion.empty()) {
-      return absl::UnimplementedError(absl::StrCat(
-          "named data '", named.key(), "' is placed in another file, '",
-          image.segments[named.segment()].companion, "': a .pte file holds its delegates' data"));
-    }
+    if (named.replaceable() || !image.segments[named.segment()].companion.empty()) continue;
     auto entry = std::make_unique<NamedDataT>();
     entry->key = named.key();
     entry->segment_index = place(named.segment());
@@ -218,9 +251,11 @@ absl::StatusOr<exir::SerializedProgram> SerializeProgram(const exir::ProgramImag
         absl::StrCat("a program of ", image.metadata.ByteSizeLong(),
                      " bytes of metadata: a .pte file has room for about ", kMostMetadata));
   }
-  const std::vector<exir::Storage> bytes = BytesOfConstants(image);
+  NamedDataOf named;
+  for (const schema::NamedData& entry : image.metadata.named_data()) named[entry.key()] = &entry;
+  const std::vector<exir::Storage> bytes = BytesOfConstants(image, named);
   ProgramData data;
-  data.external = !options.external_constants.empty();
+  ABSL_ASSIGN_OR_RETURN(data.stored, StoredIn(image, named, options.external_constants));
   ProgramT program;
   exir::ProblemList problems;
   for (int i = 0; i < image.metadata.methods_size(); ++i) {
@@ -232,7 +267,7 @@ absl::StatusOr<exir::SerializedProgram> SerializeProgram(const exir::ProgramImag
     if (plan->non_const_buffer_sizes.size() < 3) continue;
     plan->non_const_buffer_sizes[2] = static_cast<int64_t>(data.state.bytes());
   }
-  ABSL_ASSIGN_OR_RETURN(const Segments segments, AddSegments(image, data, bytes, program));
+  const Segments segments = AddSegments(image, data, bytes, program);
 
   flatbuffers::FlatBufferBuilder builder;
   FinishProgramBuffer(builder, Program::Pack(builder, &program));
@@ -246,9 +281,40 @@ absl::StatusOr<exir::SerializedProgram> SerializeProgram(const exir::ProgramImag
                         {size, AlignUp(size, kSegmentAlignment), segments.size()});
   }
   LayOut(std::move(head), segments, result.pieces, result.size, result);
-  if (!data.external_constants.empty()) {
-    AddExternalFile(absl::StrCat(options.external_constants, ".ptd"), data, bytes, result);
+  std::map<std::string, std::map<std::string, ExternalEntry>> files;
+  for (const auto& [tag, constants] : data.external_constants) {
+    for (const auto& [key, constant] : constants) {
+      const schema::Tensor& layout = constant.layout;
+      files[tag][key] = {AsString(bytes[constant.constant].bytes),
+                         {{static_cast<DType>(layout.dtype()),
+                           {layout.sizes().begin(), layout.sizes().end()},
+                           {layout.dim_order().begin(), layout.dim_order().end()}}}};
+    }
   }
+  // Data that delegates look up.
+  for (const schema::NamedData& entry : image.metadata.named_data()) {
+    const exir::ProgramImage::Segment& segment = image.segments[entry.segment()];
+    if (entry.replaceable() || segment.companion.empty()) continue;
+    files[segment.companion][entry.key()] = {AsString(segment.pieces[0].bytes), std::nullopt};
+  }
+  for (const auto& [tag, entries] : files) AddExternalFile(tag, entries, result);
+  return result;
+}
+
+absl::StatusOr<exir::SerializedProgram> SerializeDataFile(const exir::NamedDataOutput& data) {
+  exir::SerializedProgram result;
+  std::map<std::string, ExternalEntry> entries;
+  for (const auto& [key, entry] : data.program_data) {
+    if (entry.layout.has_value() && !DTypeToC10(entry.layout->dtype).has_value()) {
+      return absl::UnimplementedError(absl::StrCat("tensor '", key, "': ExecuTorch has no dtype ",
+                                                   DTypeName(entry.layout->dtype)));
+    }
+    entries[key] = {AsString(data.buffers[entry.buffer].bytes), entry.layout};
+  }
+  AddExternalFile("data", entries, result);
+  result.pieces = std::move(result.companions[0].pieces);
+  result.size = result.companions[0].size;
+  result.companions.clear();
   return result;
 }
 

@@ -483,6 +483,50 @@ TEST(ProgramSerializerTest, EqualExternalConstantsAreStoredOnce) {
   EXPECT_EQ(flat->segments.size(), 1u);
 }
 
+// Files by rule (exir/constant_rules.h): one per tag, and one for the others.
+TEST(ProgramSerializerTest, ExternalConstantsByRuleAreInTheirFiles) {
+  const exir::ProgramImage image = Emit(R"(program edge {
+    constants { state "a": f32[4] state "b": f32[3] state "c": f32[2] state "d": f32[5] }
+    graph(%a: f32[4] parameter "a" in "one", %b: f32[3] parameter "b" in "two",
+          %c: f32[2] parameter "c", %d: f32[5] parameter "d" replaceable in "two") {
+      %e: f32[4] = edge.aten.relu.default(%a)
+      %f: f32[3] = edge.aten.relu.default(%b)
+      %g: f32[2] = edge.aten.relu.default(%c)
+      %h: f32[5] = edge.aten.relu.default(%d)
+      return (%e user_output, %f user_output, %g user_output, %h user_output)
+    } })");
+  const File file(image);
+  EXPECT_THAT(file.companion_names, ElementsAre("one.ptd", "two.ptd"));
+  const auto location = [](const File& f, int64_t size) {
+    for (const auto& value : f.plan().values) {
+      const TensorT* tensor = value->val.AsTensor();
+      if (tensor == nullptr || tensor->sizes[0] != size) continue;
+      if (tensor->extra_tensor_info == nullptr) return std::string("inside");
+      return tensor->extra_tensor_info->fully_qualified_name;
+    }
+    return std::string("missing");
+  };
+  EXPECT_EQ(location(file, 2), "inside");
+  EXPECT_EQ(location(file, 5), "d");  // replaceable: its name is the key
+  EXPECT_EQ(location(file, 3).size(), 32u);
+  const File all(image, {.external_constants = "rest"});
+  EXPECT_THAT(all.companion_names, ElementsAre("one.ptd", "rest.ptd", "two.ptd"));
+  EXPECT_NE(location(all, 2), "inside");
+}
+
+TEST(ProgramSerializerTest, ReplaceableTensorsNeedADataFile) {
+  const exir::ProgramImage image = Emit(R"(program edge {
+    constants { state "d": f32[5] }
+    graph(%d: f32[5] parameter "d" replaceable) {
+      %h: f32[5] = edge.aten.relu.default(%d)
+      return (%h user_output)
+    } })");
+  EXPECT_THAT(Refusal(image), StatusIs(absl::StatusCode::kInvalidArgument,
+                                       HasSubstr("replaceable tensor 'd': a .pte file has it in a "
+                                                 "data file")));
+  EXPECT_THAT(File(image, {.external_constants = "p"}).companion_names, ElementsAre("p.ptd"));
+}
+
 TEST(ProgramSerializerTest, OutputIsDeterministic) {
   EXPECT_EQ(File(std::string(kTwoWeights)).bytes, File(std::string(kTwoWeights)).bytes);
 }
@@ -608,10 +652,16 @@ TEST(ProgramSerializerTest, DelegatesAreStoredInSegments) {
       file.plan().chains[0]->instructions[0]->instr_args.AsDelegateCall();
   ASSERT_NE(delegated, nullptr);
   EXPECT_THAT(delegated->args, ElementsAre(0, 1));
-  image.segments[1].companion = "weights.bin";
-  EXPECT_THAT(Refusal(image),
-              StatusIs(absl::StatusCode::kUnimplemented,
-                       HasSubstr("named data 'w' is placed in another file, 'weights.bin'")));
+  // Data in a companion file becomes data in a data file.
+  image.segments[1].companion = "weights";
+  const File separate(image);
+  EXPECT_THAT(separate.companion_names, ElementsAre("weights.ptd"));
+  EXPECT_TRUE(separate.program->named_data.empty());
+  std::unique_ptr<ptd::FlatTensorT> flat(
+      ptd::GetFlatTensor(separate.companion_bytes.data())->UnPack());
+  ASSERT_EQ(flat->named_data.size(), 1u);
+  EXPECT_EQ(flat->named_data[0]->key, "w");
+  EXPECT_EQ(flat->named_data[0]->tensor_layout, nullptr);
 }
 
 // --- The table ---

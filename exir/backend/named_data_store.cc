@@ -15,6 +15,7 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/core/utf8.h"
+#include "runtime/schema/file_format.h"
 
 namespace belay::exir {
 namespace {
@@ -102,7 +103,8 @@ absl::Status NamedDataStore::Add(std::string_view key, Storage data,
     entry->alignment = *both;
     return absl::OkStatus();
   }
-  NamedDataEntry entry{AddBuffer(std::move(data)), alignment, options.layout, options.sha256};
+  NamedDataEntry entry{AddBuffer(std::move(data)), alignment, options.layout, options.sha256,
+                       options.replaceable};
   auto& entries = options.external_tag.empty() ? output_.program_data
                                                : output_.external_data[options.external_tag];
   entries[std::string(key)] = std::move(entry);
@@ -136,6 +138,19 @@ absl::Status NamedDataStore::AddTensor(std::string_view key, const ConstantTenso
   return Add(key, std::move(bytes), with_layout);
 }
 
+absl::Status AddReplaceableData(const InputSpec& spec, const ConstantTensor& tensor,
+                                NamedDataStore& store) {
+  ABSL_ASSIGN_OR_RETURN(Storage dense, tensor.Dense());
+  ABSL_ASSIGN_OR_RETURN(
+      const ConstantTensor rows,
+      ConstantTensor::Contiguous(tensor.dtype(), tensor.sizes(), std::move(dense)));
+  return store.AddTensor(spec.target, rows,
+                         {.alignment = kTensorAlignment,
+                          .external_tag = spec.file,
+                          .layout = {},
+                          .replaceable = true});
+}
+
 absl::Status NamedDataStore::Merge(const NamedDataOutput& output) {
   std::vector<FileEntries> files;
   for (const auto& [tag, entries] : output.external_data) {
@@ -157,9 +172,9 @@ absl::Status NamedDataStore::Merge(const NamedDataOutput& output) {
         return absl::InvalidArgumentError(
             absl::StrCat("key ", Printable(key), " has alignment ", entry.alignment));
       }
-      ABSL_RETURN_IF_ERROR(
-          Add(key, output.buffers[entry.buffer],
-              {static_cast<int64_t>(entry.alignment), file.tag, entry.layout, entry.sha256}));
+      ABSL_RETURN_IF_ERROR(Add(key, output.buffers[entry.buffer],
+                               {static_cast<int64_t>(entry.alignment), file.tag, entry.layout,
+                                entry.sha256, entry.replaceable}));
     }
   }
   return absl::OkStatus();

@@ -15,6 +15,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "exir/ir/constant.h"
+#include "exir/ir/graph_signature.h"
 #include "exir/ir/lowered_backend_module.h"
 
 namespace belay::exir {
@@ -24,7 +25,8 @@ struct NamedDataOptions {
   // Companion file of the blob; "" for the program file.
   std::string external_tag;
   std::optional<NamedDataEntry::TensorLayout> layout;
-  std::string sha256 = {};  // NamedDataEntry::sha256
+  std::string sha256 = {};   // NamedDataEntry::sha256
+  bool replaceable = false;  // NamedDataEntry::replaceable
 };
 
 // A value type. Copies share the bytes. Thread-compatible.
@@ -63,6 +65,12 @@ class NamedDataStore {
   // Indices of buffers by length and first bytes.
   absl::flat_hash_map<std::string, std::vector<size_t>> candidates_;
 };
+
+// Adds the elements of a replaceable tensor in row-major order under its name, in its file.
+//   kAlreadyExists      another tensor has this name
+//   kResourceExhausted  out of memory
+absl::Status AddReplaceableData(const InputSpec& spec, const ConstantTensor& tensor,
+                                NamedDataStore& store);
 
 }  // namespace belay::exir
 

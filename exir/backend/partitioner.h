@@ -107,13 +107,13 @@ class Partitioner {
   // Must be deterministic: the same program gives the same answer. Errors are passed to the caller.
   virtual absl::StatusOr<PartitionResult> Partition(const ExportedProgram& program) const = 0;
   virtual PreservedOps OpsToNotDecompose(const ExportedProgram&) const { return {}; }
-  // Transforms a method's program before its operators are decomposed. The program is in the
-  // TRAINING or ATEN dialect, and the result must be valid in the same dialect. Not called for
-  // programs that are in the edge dialect already (docs/lowering.md row 19). Errors are passed to
-  // the caller. Must be deterministic, as Partition. Default: returns the program.
-  virtual absl::StatusOr<ExportedProgram> TransformBeforeDecomposition(
-      ExportedProgram program) const {
-    return program;
+  // Transforms a method's program before its operators are decomposed, and returns whether it
+  // changed. The program is in the TRAINING or ATEN dialect, and the result must be valid in the
+  // same dialect. Not called for programs that are in the edge dialect already (docs/lowering.md
+  // row 19). Errors are passed to the caller. Must be deterministic, as Partition. Default: changes
+  // nothing.
+  virtual absl::StatusOr<bool> TransformBeforeDecomposition(ExportedProgram&) const {
+    return false;
   }
   // Operators to quantize statically (exir/quantize), since the backend then computes them on
   // integers. Default: none.

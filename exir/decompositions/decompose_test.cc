@@ -8,6 +8,7 @@
 #include "exir/testing/programs.h"
 #include "exir/testing/rewrite_test.h"
 #include "gtest/gtest.h"
+#include "runtime/core/testing.h"
 
 namespace belay::exir {
 namespace {
@@ -53,6 +54,19 @@ TEST(DecomposeTest, LinearIsPermuteAndAddmm) {
   }
 })",
                 Ops());
+}
+
+// Exporters prove equalities of sizes that Belay assumes.
+TEST(DecomposeTest, MatMulAcceptsSizesThatMayBeEqual) {
+  ExportedProgram program = ParseOrDie(R"(program aten {
+  ranges { s0: [2, 8] s1: [2, 8] s2: [2, 8] s3: [2, 8] }
+  graph(%x: f32[s0,2,3,s1] user_input, %y: f32[s2,2,s3,5] user_input) {
+    %z: f32[s0,2,3,5] = aten.matmul.default(%x, %y)
+    return (%z user_output)
+  }
+})",
+                                       Ops());
+  EXPECT_OK(Decompose().run(program).status());
 }
 
 TEST(DecomposeTest, ComputesSymbolicSizesAtTheStart) {

@@ -217,34 +217,19 @@ std::vector<Argument> PlaceOfNumber(OpBuilder& b, const OpCall& c) {
                   {"sorter", c["sorter"]}})};
 }
 
-// Bounds the length of a bincount of 8-bit and 16-bit numbers: max(largest number + 1, minlength).
-void BoundBinCount(OpBuilder& b, const Argument& self, const Argument& length,
-                   const Argument& minlength) {
-  const DType dtype = b.dtype(self);
-  const int64_t numbers = dtype == DType::kUint8   ? 256
-                          : dtype == DType::kInt8  ? 128
-                          : dtype == DType::kInt16 ? 32768
-                                                   : 0;
-  const int64_t* least = minlength.get_if<int64_t>();
-  const ValueId* value = length.get_if<ValueId>();
-  if (!b.ok() || numbers == 0 || least == nullptr || value == nullptr) return;
-  const auto* type = std::get_if<SymIntType>(&b.graph().value(*value).type);
-  if (type == nullptr || type->expr.kind() != SymExpr::Kind::kSymbol) return;
-  b.program().ranges[std::string(type->expr.name())] = {std::max<int64_t>(1, *least),
-                                                        std::max(numbers, *least)};
-}
-
 // Counts the occurrences of each number, or sums their weights.
 std::vector<Argument> BinCount(OpBuilder& b, const OpCall& c) {
   const Argument& self = c["self"];
-  ExpectAtLeast(b, b.size(self, 0), 1, "bincount of a tensor without elements");
   if (!b.ok()) return {};
-  const Argument largest =
-      Cast(b, b.Call("aten.amax.default", {self, std::vector<int64_t>{0}}), DType::kInt64);
+  Argument numbers = Cast(b, self, DType::kInt64);
+  // The largest of no numbers is -1.
+  if (b.size(self, 0).AsInt().value_or(0) < 1) {
+    numbers = Cat(b, {numbers, Full(b, {SymInt(1)}, -1, DType::kInt64)}, 0);
+  }
+  const Argument largest = b.Call("aten.amax.default", {numbers, std::vector<int64_t>{0}});
   const Argument minimum = Full(b, std::vector<SymInt>(), c["minlength"], DType::kInt64);
   const Argument length = b.Call("aten._local_scalar_dense.default",
                                  {b.Call("aten.maximum.default", {Add(b, largest, 1), minimum})});
-  BoundBinCount(b, self, length, c["minlength"]);
   const bool weighted = !c.IsNone("weights");
   const DType dtype = !weighted                                  ? DType::kInt64
                       : b.dtype(c["weights"]) == DType::kFloat32 ? DType::kFloat32
@@ -258,13 +243,15 @@ std::vector<Argument> BinCount(OpBuilder& b, const OpCall& c) {
 
 // --- Unique elements ---
 
-// True where an element (or a matrix row) differs from its predecessor; true for the first.
+// True where an element (or a matrix row) differs from its predecessor; true for the first. Without
+// elements, all tensors are empty.
 Argument Beginnings(OpBuilder& b, const Argument& lines) {
-  const SymInt count = b.size(lines, 0);
-  Argument differs = b.Call(
-      "aten.ne.Tensor", {Slice(b, lines, 0, 1, count), Slice(b, lines, 0, 0, count - SymInt(1))});
+  const Argument positions = Arange(b, b.size(lines, 0));
+  const Argument before = b.Call("aten.clamp.default", {Sub(b, positions, 1), 0});
+  Argument differs =
+      b.Call("aten.ne.Tensor", {lines, b.Call("aten.index_select.default", {lines, 0, before})});
   if (b.rank(lines) == 2) differs = b.Call("aten.any.dim", {differs, 1, false});
-  return Cat(b, {Full(b, {SymInt(1)}, true, DType::kBool), differs}, 0);
+  return b.Call("aten.logical_or.default", {differs, b.Call("aten.eq.Scalar", {positions, 0})});
 }
 // Differences of consecutive positions; `end` follows the last one.
 Argument Lengths(OpBuilder& b, const Argument& positions, const SymInt& end) {
@@ -282,7 +269,6 @@ std::vector<Argument> Unique(OpBuilder& b, const OpCall& c) {
   }
   const Argument flat = Reshape(b, self, {-1});
   const SymInt count = b.meta(self).NumElements();
-  ExpectAtLeast(b, count, 1, "different elements of a tensor that has none");
   if (!b.ok()) return {};
   const std::vector<Argument> sorted =
       kSorts ? b.CallAll("aten.sort.stable", {flat}, {{"stable", true}, {"dim", 0}})
@@ -320,7 +306,6 @@ std::vector<Argument> UniqueAlong(OpBuilder& b, const OpCall& c) {
   if (b.ok() && (!columns.has_value() || *columns > kMost || *columns < 1)) {
     b.Unsupported("unique rows of an unsupported size");
   }
-  ExpectAtLeast(b, count, 1, "unique rows of a tensor without rows");
   if (!b.ok()) return {};
   // Sort by the last column first; stable sorts keep the previous order among equals.
   Argument order = Arange(b, count);

@@ -112,15 +112,24 @@ std::vector<Argument> MatMul(OpBuilder& b, const OpCall& c) {
   if (!b.ok()) return {};
   std::vector<SymInt> batch =
       BroadcastBatch(b, {ls.begin(), ls.end() - 2}, {rs.begin(), rs.end() - 2});
-  const SymInt m = ls[ls.size() - 2], k = ls.back(), n = rs.back();
-  const auto batched = [&](const Argument& tensor, const SymInt& rows, const SymInt& columns) {
-    std::vector<SymInt> sizes = batch;
+  const SymInt m = ls[ls.size() - 2], n = rs.back();
+  const auto batched = [&](const Argument& tensor, const std::vector<SymInt>& own) {
+    // Dimensions keep their own sizes, unless they are repeated: sizes of both operands may be equal
+    // without being equal expressions.
+    std::vector<SymInt> repeated = batch;
+    const size_t added = batch.size() + 2 - own.size();
+    for (size_t i = 0; i + 2 < own.size(); ++i) {
+      if (!(own[i] == SymInt(1))) repeated[added + i] = own[i];
+    }
+    const SymInt rows = own[own.size() - 2], columns = own.back();
+    std::vector<SymInt> sizes = repeated;
     sizes.push_back(rows);
     sizes.push_back(columns);
-    const Argument expanded = b.sizes(tensor) == sizes ? tensor : Expand(b, tensor, sizes);
-    return b.rank(expanded) == 3 ? expanded : Reshape(b, expanded, {Product(batch), rows, columns});
+    const Argument expanded = own == sizes ? tensor : Expand(b, tensor, sizes);
+    return b.rank(expanded) == 3 ? expanded
+                                 : Reshape(b, expanded, {Product(repeated), rows, columns});
   };
-  Argument result = b.Call("aten.bmm.default", {batched(left, m, k), batched(y, k, n)});
+  Argument result = b.Call("aten.bmm.default", {batched(left, ls), batched(y, rs)});
   std::vector<SymInt> sizes = batch;
   if (xr > 1) sizes.push_back(m);
   sizes.push_back(n);

@@ -30,36 +30,62 @@ std::optional<uint64_t> SegmentAlignment(uint64_t a, uint64_t b) {
 
 }  // namespace
 
-absl::StatusOr<uint32_t> ConstantPool::AddTensor(const ConstantTensor& tensor,
-                                                 absl::Span<const uint8_t> order) {
-  ABSL_ASSIGN_OR_RETURN(const Storage dense, tensor.Dense(order));
-  const auto [it, inserted] =
-      constants_.try_emplace(ContentKey(dense), image_->metadata.constants_size());
-  if (!inserted) return it->second;
-  const uint32_t index = it->second;
-  std::string key;
-  if (name_ != nullptr) {
-    ABSL_ASSIGN_OR_RETURN(key, name_(dense));
-  }
-  if (!key.empty()) {
-    if (named_.empty()) image_->metadata.add_required_features(kNamedConstants);
-    named_.push_back(dense);
-    schema::Constant* constant = image_->metadata.add_constants();
-    constant->set_size(dense.bytes.size());
-    constant->set_named_data(std::move(key));
-    return index;
-  }
-  if (constants_segment_ < 0) {
-    constants_segment_ = static_cast<int>(image_->segments.size());
-    image_->segments.emplace_back().kind = schema::Segment::CONSTANTS;
+uint32_t ConstantPool::AddNamed(std::string key, uint64_t size) {
+  const auto& features = image_->metadata.required_features();
+  if (std::find(features.begin(), features.end(), kNamedConstants) == features.end()) {
+    image_->metadata.add_required_features(kNamedConstants);
   }
   schema::Constant* constant = image_->metadata.add_constants();
-  constant->set_segment(constants_segment_);
-  constant->set_offset(constants_size_);
+  constant->set_size(size);
+  constant->set_named_data(std::move(key));
+  return static_cast<uint32_t>(image_->metadata.constants_size()) - 1;
+}
+
+absl::StatusOr<uint32_t> ConstantPool::AddTensor(const ConstantTensor& tensor,
+                                                 absl::Span<const uint8_t> order,
+                                                 const std::string& file) {
+  ABSL_ASSIGN_OR_RETURN(const Storage dense, tensor.Dense(order));
+  const auto [it, inserted] = constants_.try_emplace({ContentKey(dense), file}, 0);
+  if (!inserted) return it->second;
+  std::string key;
+  if (name_ != nullptr) {
+    ABSL_ASSIGN_OR_RETURN(key, name_(dense, file));
+  }
+  if (!key.empty()) {
+    named_.push_back(dense);
+    return it->second = AddNamed(std::move(key), dense.bytes.size());
+  }
+  const auto [segment, is_new] =
+      files_.try_emplace(file, Constants{static_cast<uint32_t>(image_->segments.size()), 0});
+  if (is_new) {
+    image_->segments.push_back(
+        {.kind = schema::Segment::CONSTANTS, .pieces = {}, .companion = file});
+  }
+  Constants& constants = segment->second;
+  it->second = static_cast<uint32_t>(image_->metadata.constants_size());
+  schema::Constant* constant = image_->metadata.add_constants();
+  constant->set_segment(constants.segment);
+  constant->set_offset(constants.size);
   constant->set_size(dense.bytes.size());
-  constants_size_ = AlignUp(constants_size_ + dense.bytes.size(), kTensorAlignment);
-  image_->segments[constants_segment_].pieces.push_back(dense);
-  return index;
+  constants.size = AlignUp(constants.size + dense.bytes.size(), kTensorAlignment);
+  image_->segments[constants.segment].pieces.push_back(dense);
+  return it->second;
+}
+
+absl::StatusOr<uint32_t> ConstantPool::AddReplaceable(const InputSpec& spec,
+                                                      const ConstantTensor& tensor,
+                                                      absl::Span<const uint8_t> order) {
+  if (!std::is_sorted(order.begin(), order.end())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "replaceable tensor '", spec.target, "': expected row-major order, got channels last"));
+  }
+  if (name_ == nullptr) {
+    // Fails if another tensor has this name.
+    ABSL_RETURN_IF_ERROR(AddReplaceableData(spec, tensor, replaceable_));
+  }
+  const auto [it, inserted] = replaceables_.try_emplace(spec.target, 0);
+  if (inserted) it->second = AddNamed(spec.target, tensor.view().nbytes());
+  return it->second;
 }
 
 uint32_t ConstantPool::AddDelegateBlob(const Storage& blob) {
@@ -73,7 +99,6 @@ uint32_t ConstantPool::AddDelegateBlob(const Storage& blob) {
 }
 
 absl::Status ConstantPool::AddNamedData(absl::Span<const NamedDataOutput* const> outputs) {
-  using Id = std::pair<ContentKey, std::string>;  // content and companion
   struct Buffer {
     Storage storage;
     uint64_t alignment = 1;
@@ -102,6 +127,10 @@ absl::Status ConstantPool::AddNamedData(absl::Span<const NamedDataOutput* const>
           "named data '", key, "' exists with other content: ", it->second.content.size(),
           " bytes and ", storage.bytes.size(), " bytes"));
     }
+    if (!inserted && it->second.entry->replaceable != entry.replaceable) {
+      return absl::AlreadyExistsError(
+          absl::StrCat("named data '", key, "' is the name of a replaceable tensor"));
+    }
     if (inserted) {
       const auto [at, is_new] = index.try_emplace({content, companion}, buffers.size());
       if (is_new) buffers.push_back({.storage = storage, .sha256 = entry.sha256});
@@ -118,7 +147,9 @@ absl::Status ConstantPool::AddNamedData(absl::Span<const NamedDataOutput* const>
     buffer.alignment = *alignment;
     return absl::OkStatus();
   };
-  for (const NamedDataOutput* output : outputs) {
+  std::vector<const NamedDataOutput*> all(outputs.begin(), outputs.end());
+  all.push_back(&replaceable_.output());
+  for (const NamedDataOutput* output : all) {
     for (const auto& [key, entry] : output->program_data) {
       ABSL_RETURN_IF_ERROR(add(*output, key, entry, ""));
     }
@@ -144,6 +175,7 @@ absl::Status ConstantPool::AddNamedData(absl::Span<const NamedDataOutput* const>
     named->set_offset(0);
     named->set_size(entry.content.size());
     named->set_alignment(entry.entry->alignment);
+    named->set_replaceable(entry.entry->replaceable);
     if (entry.entry->layout.has_value()) {
       schema::TensorLayout* layout = named->mutable_layout();
       layout->set_dtype(static_cast<uint32_t>(entry.entry->layout->dtype));

@@ -10,10 +10,12 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "exir/backend/named_data_store.h"
 #include "exir/backend/to_backend.h"
 #include "exir/emit/program_image.h"
 #include "exir/ir/constant.h"
 #include "exir/ir/content_key.h"
+#include "exir/ir/graph_signature.h"
 #include "exir/ir/lowered_backend_module.h"
 
 namespace belay::exir {
@@ -23,7 +25,9 @@ namespace belay::exir {
 inline constexpr uint64_t kMaxAlignment = uint64_t{1} << 21;
 
 // Returns the named-data key under which an enclosing program holds the bytes, or "" (emitter.h).
-using NameConstant = std::function<absl::StatusOr<std::string>(const Storage& bytes)>;
+// `file` is InputSpec::file.
+using NameConstant =
+    std::function<absl::StatusOr<std::string>(const Storage& bytes, const std::string& file)>;
 
 // Fills an image's segments and constant table. Equal bytes are stored once. Costs a hash at memory
 // bandwidth, and a comparison if hashes are equal.
@@ -33,27 +37,46 @@ class ConstantPool {
   explicit ConstantPool(ProgramImage* image, NameConstant name = nullptr)
       : image_(image), name_(std::move(name)) {}
 
-  // Adds a tensor's elements, dense in this dimension order; returns the index in
-  // metadata.constants.
+  // Adds a tensor's elements, dense in this dimension order, to the segment of constants in `file`,
+  // the tag of a companion file or "". Returns the index in metadata.constants.
   //   kResourceExhausted  out of memory while copying a tensor of another layout
   //   errors of the NameConstant function
-  absl::StatusOr<uint32_t> AddTensor(const ConstantTensor& tensor, absl::Span<const uint8_t> order);
+  absl::StatusOr<uint32_t> AddTensor(const ConstantTensor& tensor, absl::Span<const uint8_t> order,
+                                     const std::string& file = "");
+  // Adds a replaceable tensor: a constant that is the named data `spec.target`. Without a
+  // NameConstant function, this program holds the data, otherwise the enclosing one does.
+  //   kInvalidArgument    the order is not row-major
+  //   kAlreadyExists      another tensor has this name
+  //   kResourceExhausted  as AddTensor
+  absl::StatusOr<uint32_t> AddReplaceable(const InputSpec& spec, const ConstantTensor& tensor,
+                                          absl::Span<const uint8_t> order);
   // Adds a segment for a delegate's blob; returns its index.
   uint32_t AddDelegateBlob(const Storage& blob);
-  // Adds all named data of the modules, once per content. The alignment is the least common
-  // multiple of those that the keys of the content request.
+  // Adds all named data of the modules and the replaceable tensors, once per content. The alignment
+  // is the least common multiple of those that the keys of the content request.
   //   kAlreadyExists    one key with different contents; names the key and both sizes
   //   kInvalidArgument  an alignment above kMaxAlignment, of one key or combined over equal bytes
   absl::Status AddNamedData(absl::Span<const NamedDataOutput* const> outputs);
 
  private:
+  using Id = std::pair<ContentKey, std::string>;  // content and companion file
+  // The segment of a file's constants.
+  struct Constants {
+    uint32_t segment = 0;
+    uint64_t size = 0;
+  };
+  // Appends a constant that is named data of this program or an enclosing one.
+  uint32_t AddNamed(std::string key, uint64_t size);
+
   ProgramImage* image_;
   NameConstant name_;
   std::vector<Storage> named_;  // bytes held by an enclosing program, for constants_
-  int constants_segment_ = -1;
-  uint64_t constants_size_ = 0;
+  absl::flat_hash_map<std::string, Constants> files_;
+  NamedDataStore replaceable_;                               // held by this program
+  absl::flat_hash_map<std::string, uint32_t> replaceables_;  // index of the constant by name
   // The keys refer to bytes of the image's storages.
-  absl::flat_hash_map<ContentKey, uint32_t> constants_, blobs_;
+  absl::flat_hash_map<Id, uint32_t> constants_;
+  absl::flat_hash_map<ContentKey, uint32_t> blobs_;
 };
 
 }  // namespace belay::exir

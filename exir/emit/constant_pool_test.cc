@@ -133,11 +133,12 @@ TEST(ConstantPoolTest, RejectsDimOrderOfWrongRank) {
 TEST(ConstantPoolTest, NamedConstantsAreNotStored) {
   ProgramImage image;
   std::vector<std::string> asked;
-  ConstantPool pool(&image, [&](const Storage& bytes) -> absl::StatusOr<std::string> {
-    asked.push_back(std::string(TextOf(bytes)));
-    if (asked.back() == "broken") return absl::InternalError("no key");
-    return asked.back() == "small" ? "" : "key of " + asked.back();
-  });
+  ConstantPool pool(&image,
+                    [&](const Storage& bytes, const std::string&) -> absl::StatusOr<std::string> {
+                      asked.push_back(std::string(TextOf(bytes)));
+                      if (asked.back() == "broken") return absl::InternalError("no key");
+                      return asked.back() == "small" ? "" : "key of " + asked.back();
+                    });
   const uint8_t order[] = {0};
   for (const char* text : {"small", "large", "small", "large", "larger"}) {
     ASSERT_OK(pool.AddTensor(Bytes(text), order).status());
@@ -152,6 +153,54 @@ TEST(ConstantPoolTest, NamedConstantsAreNotStored) {
   EXPECT_THAT(image.metadata.required_features(), ElementsAre("named_constants"));
   ASSERT_EQ(image.segments.size(), 1u);
   EXPECT_EQ(image.segments[0].pieces.size(), 1u);
+}
+
+TEST(ConstantPoolTest, ConstantsOfAFileHaveTheirOwnSegment) {
+  ProgramImage image;
+  ConstantPool pool(&image);
+  const uint8_t order[] = {0};
+  for (const char* file : {"", "one", "", "one", "two"}) {
+    ASSERT_OK(pool.AddTensor(Bytes("same"), order, file).status());
+  }
+  ASSERT_OK(pool.AddTensor(Bytes("other"), order, "one").status());
+  ASSERT_EQ(image.metadata.constants_size(), 4);
+  ASSERT_EQ(image.segments.size(), 3u);
+  EXPECT_EQ(image.segments[1].companion, "one");
+  EXPECT_EQ(image.segments[1].pieces.size(), 2u);
+  EXPECT_EQ(image.metadata.constants(3).segment(), 1u);
+  EXPECT_EQ(image.metadata.constants(3).offset(), 64u);
+}
+
+TEST(ConstantPoolTest, ReplaceableTensorsAreNamedData) {
+  ProgramImage image;
+  ConstantPool pool(&image);
+  const uint8_t order[] = {0};
+  const InputSpec a = {.target = "a", .replaceable = true};
+  const InputSpec b = {.target = "b", .replaceable = true, .file = "adapters"};
+  // Equal elements of two names may become different.
+  ASSERT_OK_AND_ASSIGN(const uint32_t first, pool.AddReplaceable(a, Bytes("same"), order));
+  ASSERT_OK_AND_ASSIGN(const uint32_t second, pool.AddReplaceable(b, Bytes("same"), order));
+  EXPECT_NE(first, second);
+  ASSERT_OK_AND_ASSIGN(const uint32_t again, pool.AddReplaceable(a, Bytes("same"), order));
+  EXPECT_EQ(again, first);
+  EXPECT_THAT(pool.AddReplaceable(a, Bytes("else"), order).status(),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("a")));
+  ASSERT_OK(pool.AddNamedData({}));
+  ASSERT_EQ(image.metadata.named_data_size(), 2);
+  EXPECT_TRUE(image.metadata.named_data(0).replaceable());
+  EXPECT_EQ(image.metadata.constants(0).named_data(), "a");
+  EXPECT_EQ(image.segments[image.metadata.named_data(1).segment()].companion, "adapters");
+}
+
+TEST(ConstantPoolTest, NameOfAReplaceableTensorIsNotThatOfOtherData) {
+  ProgramImage image;
+  ConstantPool pool(&image);
+  const uint8_t order[] = {0};
+  ASSERT_OK(pool.AddReplaceable({.target = "a", .replaceable = true}, Bytes("same"), order));
+  NamedDataStore store;
+  ASSERT_OK(store.Add("a", TextStorage("same")));
+  EXPECT_THAT(pool.AddNamedData({&store.output()}),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("replaceable tensor")));
 }
 
 TEST(ConstantPoolTest, AlignmentIsLimitedToPageSize) {

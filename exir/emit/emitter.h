@@ -24,9 +24,10 @@ struct EmitOptions {
   // place, and a call that fails leaves these caches partially written.
   bool write_state_in_place = false;
   MethodMemoryOptions memory;
-  // For programs nested in others, such as delegates' blobs. Called once for each constant's bytes;
-  // returns the named-data key under which the enclosing program holds them, or "" to store them in
-  // this program. The function must make sure that the data exist. If null, this program stores all
+  // For programs nested in others, such as delegates' blobs. Called once for each constant's bytes
+  // that is not replaceable; returns the named-data key under which the enclosing program holds
+  // them, or "" to store them in this program. The function must make sure that the data exist,
+  // also those of replaceable tensors (AddReplaceableData). If null, this program stores all
   // constants.
   NameConstant name_constant = nullptr;
   // Named data in addition to those of delegates, such as a tokenizer; null for none. A key that

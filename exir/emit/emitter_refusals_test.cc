@@ -136,9 +136,12 @@ TEST(EmitterTest, ReportsOnlyFailedMethods) {
   const absl::Status status = EmitProgram(methods).status();
   EXPECT_THAT(status, StatusIs(kUnimplemented,
                                "method 'a': unsupported:\n  unknown operator "
-                               "my.own.op, used 1 time: node 'y' at model.py:12"));
+                               "my.own.op, used 1 time: node 'y' at model.py:12; define it as "
+                               "examples/custom_operator does"));
   EXPECT_THAT(RefusedNodesOf(status), ElementsAre(RefusedNode{"a", "y", "my.own.op", "model.py:12",
-                                                              "unknown operator my.own.op"}));
+                                                              "unknown operator my.own.op; define "
+                                                              "it as examples/custom_operator "
+                                                              "does"}));
 }
 
 TEST(EmitterTest, RejectsArgumentsAndResultsWithoutRuntimeForm) {

@@ -171,7 +171,8 @@ TEST(EmitterTest, PropagatesErrorsOfNameConstant) {
   const MethodPrograms methods = ReadsAndWrites("12345678", "87654321");
   for (const std::string_view broken : {"12345678", "87654321"}) {
     EmitOptions options = kAsWritten;
-    options.name_constant = [&](const Storage& bytes) -> absl::StatusOr<std::string> {
+    options.name_constant = [&](const Storage& bytes,
+                                const std::string&) -> absl::StatusOr<std::string> {
       if (TextOf(bytes) == broken) return absl::InternalError("no key");
       return "";
     };

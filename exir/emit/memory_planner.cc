@@ -148,6 +148,42 @@ uint64_t MemoryLowerBound(absl::Span<const Lifetime> lifetimes) {
   return static_cast<uint64_t>(most);
 }
 
+MemoryPlan PlanSlots(absl::Span<const Lifetime> lifetimes) {
+  constexpr uint64_t kPage = 4096;
+  struct Slot {
+    uint64_t bytes = 0;
+    uint32_t last = 0;  // of the current tensor
+    std::vector<uint32_t> tensors = {};
+  };
+  std::vector<Slot> slots;
+  for (uint32_t index : SortedBy(lifetimes, [](const Lifetime& a, const Lifetime& b) {
+         return std::tuple(a.first, b.bytes) < std::tuple(b.first, a.bytes);
+       })) {
+    const Lifetime& lifetime = lifetimes[index];
+    if (lifetime.bytes == 0) continue;
+    // The smallest free slot that is large enough, else the largest free one, else a new one.
+    Slot* best = nullptr;
+    for (Slot& slot : slots) {
+      if (slot.last >= lifetime.first) continue;
+      const bool fits = slot.bytes >= lifetime.bytes;
+      if (best == nullptr || (best->bytes >= lifetime.bytes ? fits && slot.bytes < best->bytes
+                                                            : slot.bytes > best->bytes)) {
+        best = &slot;
+      }
+    }
+    if (best == nullptr) best = &slots.emplace_back();
+    best->bytes = std::max(best->bytes, lifetime.bytes);
+    best->last = lifetime.last;
+    best->tensors.push_back(index);
+  }
+  MemoryPlan plan{.offsets = std::vector<uint64_t>(lifetimes.size()), .planner = "slots"};
+  for (const Slot& slot : slots) {
+    for (uint32_t index : slot.tensors) plan.offsets[index] = plan.arena_bytes;
+    plan.arena_bytes += (slot.bytes + kPage - 1) / kPage * kPage;
+  }
+  return plan;
+}
+
 MemoryPlan PlanMemory(absl::Span<const Lifetime> lifetimes) {
   const uint64_t bound = MemoryLowerBound(lifetimes);
   MemoryPlan best = Bump(lifetimes);

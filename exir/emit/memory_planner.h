@@ -33,6 +33,12 @@ uint64_t MemoryLowerBound(absl::Span<const Lifetime> lifetimes);
 // planner runs, in O(n) times the number of tensors alive at once.
 MemoryPlan PlanMemory(absl::Span<const Lifetime> lifetimes);
 
+// Divides the arena into slots, one per tensor alive at once, each as large as its largest tensor.
+// For arenas whose pages use memory once they are written: tensors that are smaller than their
+// maximum share the pages at the start of their slot, whereas PlanMemory gives them many different
+// offsets. Deterministic. O(n) times the number of slots.
+MemoryPlan PlanSlots(absl::Span<const Lifetime> lifetimes);
+
 }  // namespace belay::exir
 
 #endif  // BELAY_EXIR_EMIT_MEMORY_PLANNER_H_

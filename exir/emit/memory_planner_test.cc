@@ -140,6 +140,29 @@ TEST(MemoryPlannerTest, ThousandsOfTensorsShareMemory) {
   EXPECT_EQ(PlanMemory(together).arena_bytes, 4001u * 64);
 }
 
+TEST(MemoryPlannerTest, SlotsHaveOneOffsetPerTensorAliveAtOnce) {
+  const std::vector<Lifetime> chain = {
+      {100, 0, 1}, {9000, 1, 2}, {64, 2, 3}, {0, 2, 4}, {500, 3, 4}};
+  const MemoryPlan plan = PlanSlots(chain);
+  ExpectValid(chain, plan);
+  EXPECT_EQ(plan.offsets, (std::vector<uint64_t>{0, 4096, 0, 0, 4096}));
+  EXPECT_EQ(plan.arena_bytes, 4096u + 3 * 4096u);
+  EXPECT_EQ(PlanSlots({}).arena_bytes, 0u);
+}
+
+TEST(MemoryPlannerTest, SlotsOfRandomTensorsAreValid) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<Lifetime> lifetimes(1 + random() % 60);
+    for (Lifetime& lifetime : lifetimes) {
+      lifetime.bytes = random() % 20'000;
+      lifetime.first = random() % 100;
+      lifetime.last = lifetime.first + random() % 20;
+    }
+    ExpectValid(lifetimes, PlanSlots(lifetimes));
+  }
+}
+
 TEST(MemoryPlannerTest, SameInputGivesSamePlan) {
   const std::vector<Lifetime> lifetimes = {{300, 0, 2}, {300, 1, 3}, {300, 2, 4}, {100, 0, 4}};
   EXPECT_EQ(PlanMemory(lifetimes).offsets, PlanMemory(lifetimes).offsets);

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "exir/backend/introspection.h"
 #include "exir/emit/method_facts.h"
+#include "exir/emit/remedy.h"
 #include "exir/ir/at_node.h"
 #include "exir/ir/lowered_backend_module.h"
 #include "exir/ir/text.h"
@@ -81,11 +82,12 @@ absl::StatusOr<WrittenMethod> MethodBuilder::Build() {
 }
 
 void MethodBuilder::AddUnknownOperator(const std::string& op, const Node& node) {
-  unknown_operators_[op].push_back({.method = "",
-                                    .node = node.name,
-                                    .op = op,
-                                    .source = node.provenance.ToString(),
-                                    .reason = absl::StrCat("unknown operator ", op)});
+  unknown_operators_[op].push_back(
+      {.method = "",
+       .node = node.name,
+       .op = op,
+       .source = node.provenance.ToString(),
+       .reason = absl::StrCat("unknown operator ", op, RemedyFor(op))});
 }
 
 absl::Status MethodBuilder::UnsupportedError() const {
@@ -103,7 +105,7 @@ absl::Status MethodBuilder::UnsupportedError() const {
                               nodes.size() == 1 ? " time" : " times");
         },
         absl::StrCat(absl::StrJoin(nodes.begin(), end, ", ", print),
-                     end != nodes.end() ? ", …" : ""),
+                     end != nodes.end() ? ", …" : "", RemedyFor(op)),
         [&nodes = nodes, end] { return std::vector<RefusedNode>(nodes.begin(), end); });
   }
   return problems.ToStatus(absl::StatusCode::kUnimplemented, "unsupported:");
@@ -197,7 +199,11 @@ absl::StatusOr<bool> MethodBuilder::IsChangedElsewhere(const InputSpec& spec,
   if (it == changed_.end()) return false;
   for (const ConstantTensor* other : it->second) {
     if (other->dtype() != constant.dtype() || other->sizes() != constant.sizes()) continue;
-    ABSL_ASSIGN_OR_RETURN(const uint32_t other_index, pool_.AddTensor(*other, order));
+    if (spec.replaceable) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("replaceable tensor '", spec.target, "': another method writes to it"));
+    }
+    ABSL_ASSIGN_OR_RETURN(const uint32_t other_index, pool_.AddTensor(*other, order, spec.file));
     if (other_index == index) return true;
   }
   return false;
@@ -233,17 +239,14 @@ absl::Status MethodBuilder::AddInputs() {
               absl::StrCat("constant '", spec.target, "' has no tensor in the program"));
         }
         ABSL_ASSIGN_OR_RETURN(schema::Tensor tensor, DescribeTensor(*meta, value.name));
-        const std::string order = tensor.dim_order();
-        ABSL_ASSIGN_OR_RETURN(
-            const uint32_t index,
-            pool_.AddTensor(
-                *constant,
-                absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(order.data()), order.size())));
-        ABSL_ASSIGN_OR_RETURN(
-            const bool changed,
-            IsChangedElsewhere(
-                spec, *constant, index,
-                absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(order.data()), order.size())));
+        const std::string bytes = tensor.dim_order();
+        const auto order =
+            absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+        ABSL_ASSIGN_OR_RETURN(const uint32_t index,
+                              spec.replaceable ? pool_.AddReplaceable(spec, *constant, order)
+                                               : pool_.AddTensor(*constant, order, spec.file));
+        ABSL_ASSIGN_OR_RETURN(const bool changed,
+                              IsChangedElsewhere(spec, *constant, index, order));
         if (changed) {
           ABSL_RETURN_IF_ERROR(AddState(i, *meta, top_));
           break;

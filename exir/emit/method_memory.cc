@@ -13,6 +13,8 @@
 #include "exir/emit/memory_planner.h"
 #include "exir/emit/method_facts.h"
 #include "exir/emit/storage_sharing.h"
+#include "runtime/program/limits.h"
+#include "runtime/program/plan.h"
 
 namespace belay::exir {
 namespace {
@@ -85,6 +87,15 @@ std::vector<Candidate> Candidates(const WrittenMethod& written,
     promising.push_back(std::move(candidates[ranking[k]]));
   }
   return promising;
+}
+
+// Whether the runtime only reserves addresses for an arena of this size.
+bool ReservesArena(const schema::Method& method, uint64_t arena_bytes) {
+  return arena_bytes > MethodPlan::kLargestFixedArena &&
+         std::any_of(method.values().begin(), method.values().end(),
+                     [](const schema::Value& value) {
+                       return value.has_tensor() && value.tensor().dynamic_dims() != 0;
+                     });
 }
 
 // Removes operators whose calls are all elided.
@@ -168,6 +179,10 @@ absl::StatusOr<MethodMemory> ArrangeMemory(WrittenMethod& written,
     if (best != nullptr && next.arena_bytes >= plan.arena_bytes) continue;
     plan = std::move(next);
     best = &candidate;
+  }
+  if (ReservesArena(written.method, plan.arena_bytes)) {
+    MemoryPlan slots = PlanSlots(best->lifetimes);
+    if (slots.arena_bytes <= Limits().reserved_bytes) plan = std::move(slots);
   }
   schema::Method method = written.method;
   Apply(*best, plan, method, written.debug);

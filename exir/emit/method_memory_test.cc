@@ -479,6 +479,24 @@ TEST(MethodMemoryTest, SchedulesInstructionsForLessMemory) {
                                                     "test.join.default"));
 }
 
+// Only pages that a call writes use memory: few offsets are better than a small arena.
+TEST(MethodMemoryTest, LargeArenasOfDynamicTensorsHaveSlots) {
+  const auto planner = [](int64_t size) {
+    Builder b;
+    const uint32_t x = b.Tensor({size}), y = b.Tensor({size / 2}), z = b.Tensor({size});
+    b.Call("test.make.default", {}, {x});
+    b.Call("test.half.default", {x}, {y});
+    b.Call("test.double.default", {y}, {z});
+    b.Output(z);
+    const MethodMemory memory = b.Arrange();
+    EXPECT_EQ(b.OffsetOf(x), b.OffsetOf(z));
+    return memory.planner;
+  };
+  EXPECT_EQ(planner(int64_t{-16} << 20), "slots");
+  EXPECT_NE(planner(int64_t{16} << 20), "slots");
+  EXPECT_NE(planner(-1000), "slots");
+}
+
 TEST(MethodMemoryTest, EffectsWritesAndJumpsKeepTheirOrder) {
   Builder b;
   const uint32_t big1 = b.Tensor({1000}), big2 = b.Tensor({1000}), small1 = b.Tensor({1}),

@@ -1,4 +1,5 @@
 // Creates the values of a method: literals, tensors, lists, and arguments.
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -108,13 +109,19 @@ void MethodBuilder::AddUnbounded(const SymInt& size, int dim, std::string_view n
   });
   const std::string symbol = symbols.empty() ? size.ToString() : symbols[0];
   if (!unbounded_symbols_.insert(symbol).second) return;
+  const bool follows_inputs =
+      std::any_of(unbounded_symbols_.begin(), unbounded_symbols_.end(),
+                  [](const std::string& other) { return !other.starts_with('u'); });
   unbounded_.Add(
       [&] {
         return absl::StrCat("'", std::string(name), "': dimension ", dim, " is ", size.ToString());
       },
       symbol.starts_with('u')
-          ? absl::StrCat("it depends on the data; pass --max-size ", symbol,
-                         "=VALUE, or call torch._check(size <= VALUE) in the model")
+          ? absl::StrCat(
+                "it depends on the data; ",
+                follows_inputs ? "it may have a bound once the sizes above have; else " : "",
+                "pass --max-size ", symbol,
+                "=VALUE, or call torch._check(size <= VALUE) in the model")
           : absl::StrCat("pass --max-size ", symbol,
                          "=VALUE, or export with Dim(..., max=...) for ", symbol));
 }

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include "exir/ir/mapped_pages.h"
 #include "runtime/core/bytes.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/status_macros.h"
@@ -416,8 +418,13 @@ absl::StatusOr<Storage> ZipReader::Read(const Entry& entry, ByteBudget& budget,
     }
   }
   if (verify_checksum && entry.crc32 != 0) {
-    const uint32_t crc = static_cast<uint32_t>(
-        crc32_z(0, reinterpret_cast<const Bytef*>(content.bytes.data()), content.bytes.size()));
+    uLong sum = 0;
+    const std::string_view whole = AsString(content.bytes);
+    for (std::string_view part : InParts(absl::MakeConstSpan(&whole, 1))) {
+      sum = crc32_z(sum, reinterpret_cast<const Bytef*>(part.data()), part.size());
+      ReleasePages(part);
+    }
+    const auto crc = static_cast<uint32_t>(sum);
     if (crc != entry.crc32) {
       return Corrupt("'", Printable(entry.name), "' has checksum ", absl::Hex(crc, absl::kZeroPad8),
                      ", expected ", absl::Hex(entry.crc32, absl::kZeroPad8),

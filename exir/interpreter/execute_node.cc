@@ -118,10 +118,11 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunOperator(
     ABSL_ASSIGN_OR_RETURN(Operand operand, ToOperand(frame, argument));
     operands.push_back(std::move(operand));
   }
-  ABSL_ASSIGN_OR_RETURN(
-      std::vector<CallResult> returns,
-      CallOperator(op, absl::MakeSpan(operands), kernels_,
-                   {.engine = options_.engine, .max_tensor_bytes = options_.max_tensor_bytes}));
+  ABSL_ASSIGN_OR_RETURN(std::vector<CallResult> returns,
+                        CallOperator(op, absl::MakeSpan(operands), kernels_,
+                                     {.engine = options_.engine,
+                                      .max_tensor_bytes = options_.max_tensor_bytes,
+                                      .threads = options_.threads}));
   std::vector<OwnedValue> results;
   for (size_t i = 0; i < outputs.size() && i < returns.size(); ++i) {
     if (outputs[i].kind == NodeOutput::Kind::kNone) continue;

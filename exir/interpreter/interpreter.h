@@ -26,6 +26,7 @@
 #include "exir/interpreter/owned_value.h"
 #include "exir/ir/exported_program.h"
 #include "runtime/core/evalue.h"
+#include "runtime/core/thread_pool.h"
 #include "runtime/kernel_interface/kernel_registry.h"
 
 namespace belay::exir {
@@ -51,6 +52,9 @@ struct InterpreterOptions {
   // Nesting depth of subgraphs and delegates.
   int max_nesting = 100;
   NodeObserver observer = nullptr;
+  // Works on the calls of kernels; must outlive the interpreter. Null: only the calling thread does.
+  // Results do not depend on it.
+  ThreadPool* threads = nullptr;
 };
 
 // Move-only. Thread-compatible: one Run at a time. State (mutated buffers and parameters, also

@@ -265,7 +265,7 @@ class Call {
   }
 
   absl::Status RunIt() {
-    const KernelContext plan(argument_slots_, output_slots_, &memory_, {});
+    const KernelContext plan(argument_slots_, output_slots_, &memory_, {}, options_.threads);
     const Kernel* kernel = ChooseKernel(kernels_, op_.name(), options_.engine, plan);
     if (kernel == nullptr) {
       std::string text;
@@ -275,7 +275,8 @@ class Call {
       return absl::UnimplementedError(
           absl::StrCat("no kernel of ", op_.name(), " supports the call (", text, ")"));
     }
-    ABSL_RETURN_IF_ERROR(RunKernel(*kernel, argument_slots_, output_slots_, &memory_));
+    ABSL_RETURN_IF_ERROR(
+        RunKernel(*kernel, argument_slots_, output_slots_, &memory_, options_.threads));
     for (const auto& [result, argument] : written_) {
       results_[result].values.push_back(*arguments_[argument].datum);
     }

@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "exir/interpreter/owned_value.h"
 #include "exir/op_definition/op_registry.h"
+#include "runtime/core/thread_pool.h"
 #include "runtime/kernel_interface/kernel_registry.h"
 
 namespace belay::exir {
@@ -43,6 +44,7 @@ struct CallOptions {
   // View operators ("Tensor(a)" results) return views of their argument's memory. If false, they
   // return copies.
   bool views = true;
+  ThreadPool* threads = nullptr;  // InterpreterOptions::threads
 };
 
 // `arguments` are in schema order with defaults filled in.

@@ -17,13 +17,14 @@ const Kernel* ChooseKernel(const KernelRegistry& kernels, std::string_view op,
 }
 
 absl::Status RunKernel(const Kernel& kernel, absl::Span<EValue* const> arguments,
-                       absl::Span<EValue* const> outputs, OutputAllocator* allocator) {
-  const KernelContext plan(arguments, outputs, allocator, {});
+                       absl::Span<EValue* const> outputs, OutputAllocator* allocator,
+                       ThreadPool* threads) {
+  const KernelContext plan(arguments, outputs, allocator, {}, threads);
   const WorkRule rule = kernel.Facts().work;
   ABSL_RETURN_IF_ERROR(TakeWork(WorkOfArguments(rule, plan)));
   ABSL_ASSIGN_OR_RETURN(const AlignedBuffer scratch,
                         AlignedBuffer::Create(kernel.ScratchBytes(plan)));
-  KernelContext context(arguments, outputs, allocator, scratch.span());
+  KernelContext context(arguments, outputs, allocator, scratch.span(), threads);
   ABSL_RETURN_IF_ERROR(kernel.Run(context));
   ABSL_RETURN_IF_ERROR(TakeWork(WorkOfOutputs(rule, context)));
   return CheckBudget();

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "runtime/core/thread_pool.h"
 #include "runtime/kernel_interface/kernel_registry.h"
 
 namespace belay::exir {
@@ -18,9 +19,10 @@ const Kernel* ChooseKernel(const KernelRegistry& kernels, std::string_view op,
 
 // Runs the kernel with the scratch memory that it requests. Charges the work to the thread's
 // Budget. kResourceExhausted if the scratch memory cannot be allocated; errors of the Budget and of
-// the kernel.
+// the kernel. `threads` work on the call, unless it is null.
 absl::Status RunKernel(const Kernel& kernel, absl::Span<EValue* const> arguments,
-                       absl::Span<EValue* const> outputs, OutputAllocator* allocator);
+                       absl::Span<EValue* const> outputs, OutputAllocator* allocator,
+                       ThreadPool* threads = nullptr);
 
 }  // namespace belay::exir
 

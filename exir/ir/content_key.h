@@ -3,21 +3,30 @@
 #define BELAY_EXIR_IR_CONTENT_KEY_H_
 
 #include <cstddef>
+#include <string_view>
 #include <utility>
 
 #include "absl/hash/hash.h"
 #include "absl/strings/string_view.h"
 #include "exir/ir/constant.h"
+#include "exir/ir/mapped_pages.h"
 #include "runtime/core/bytes.h"
 
 namespace belay::exir {
 
 // Two keys are equal if their bytes are equal. Hashes the bytes once, at construction, at memory
-// speed; compares bytes only if the hashes are equal. Does not own the bytes.
+// speed, and releases their pages (mapped_pages.h); compares bytes only if the hashes are equal. Does
+// not own the bytes.
 class ContentKey {
  public:
   explicit ContentKey(const Storage& storage)
-      : bytes_(ToAbsl(AsString(storage.bytes))), hash_(absl::Hash<absl::string_view>()(bytes_)) {}
+      : bytes_(ToAbsl(AsString(storage.bytes))), hash_(bytes_.size()) {
+    const std::string_view piece = AsString(storage.bytes);
+    for (std::string_view part : InParts(absl::MakeConstSpan(&piece, 1))) {
+      hash_ = absl::HashOf(hash_, ToAbsl(part));
+      ReleasePages(part);
+    }
+  }
 
   size_t size() const { return bytes_.size(); }
 

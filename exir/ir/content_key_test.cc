@@ -27,6 +27,13 @@ TEST(ContentKey, EqualsIfBytesAreEqual) {
   EXPECT_EQ(ContentKey(longer).size(), 5001u);
 }
 
+TEST(ContentKey, DistinguishesPartsOfLargeBytes) {
+  constexpr size_t kSize = (size_t{4} << 20) + 10;
+  const Storage a = Bytes(kSize, 1, 1), same = Bytes(kSize, 1, 1), late = Bytes(kSize, 1, 2);
+  EXPECT_EQ(ContentKey(a), ContentKey(same));
+  EXPECT_FALSE(ContentKey(a) == ContentKey(late));
+}
+
 TEST(ContentKey, FindsInsertedKeys) {
   std::vector<Storage> storages;
   for (int i = 0; i < 100; ++i) storages.push_back(Bytes(3000, i / 10, i % 10));

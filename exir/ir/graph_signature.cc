@@ -83,4 +83,12 @@ absl::btree_set<std::string_view> MutatedState(const GraphSignature& signature) 
   return names;
 }
 
+absl::btree_set<std::string_view> VariableTensors(const GraphSignature& signature) {
+  absl::btree_set<std::string_view> names = MutatedState(signature);
+  for (const InputSpec& input : signature.inputs) {
+    if (input.replaceable) names.insert(input.target);
+  }
+  return names;
+}
+
 }  // namespace belay::exir

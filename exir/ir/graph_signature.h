@@ -50,6 +50,12 @@ struct InputSpec {
       target;  // fully qualified name of parameter, buffer, constant, custom object; "" otherwise
   bool persistent =
       true;  // buffers: whether state_dict (true) or constants (false) holds the value
+  // Parameters, buffers and constants: whether callers may replace the value when they open the
+  // lowered program. Its value is then not known at compile time (VariableTensors).
+  bool replaceable = false;
+  // Parameters, buffers and constants: tag of the companion file that stores the value; "": the
+  // program file.
+  std::string file = {};
   bool operator==(const InputSpec&) const = default;
 };
 
@@ -70,6 +76,9 @@ struct GraphSignature {
 // Returns the names of the buffers and parameters that the program writes to, as views of
 // `signature`.
 absl::btree_set<std::string_view> MutatedState(const GraphSignature& signature);
+// Returns the names of the tensors whose values are not known at compile time: MutatedState, and
+// replaceable ones. Passes and backends derive no constants from them.
+absl::btree_set<std::string_view> VariableTensors(const GraphSignature& signature);
 
 }  // namespace belay::exir
 

@@ -40,6 +40,8 @@ struct NamedDataEntry {
   };
   std::optional<TensorLayout> layout;
   std::string sha256 = {};  // 32 bytes, if known; not recomputed
+  // Whether callers may replace the data when they open the program; needs a layout.
+  bool replaceable = false;
 };
 struct NamedDataOutput {
   std::vector<Storage> buffers;

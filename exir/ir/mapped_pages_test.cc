@@ -3,10 +3,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "runtime/core/sha256.h"
 #include "runtime/core/test_in_directory.h"
 #include "runtime/core/testing.h"
 
@@ -56,7 +60,7 @@ TEST_F(MappedPagesTest, OtherMemoryIsUnchanged) {
   std::vector<std::byte> bytes(8 * page_, std::byte{5});
   ReleasePages(bytes);
   EXPECT_EQ(Sum(bytes), bytes.size() * 5);
-  ReleasePages({});
+  ReleasePages(absl::Span<const std::byte>());
   const auto file = Map(std::string(8 * page_, 3));
   EXPECT_EQ(Sum(file->bytes()), 8 * page_ * 3);
   ReleasePages(file->bytes());  // not an owner's
@@ -64,6 +68,50 @@ TEST_F(MappedPagesTest, OtherMemoryIsUnchanged) {
   OwnerOfMapping(file).reset();  // no longer an owner's
   ReleasePages(file->bytes());
   EXPECT_EQ(Resident(file->bytes()), 8 * page_);
+}
+
+TEST_F(MappedPagesTest, FileBytesAreZeroAndLoadAgain) {
+  const std::optional<FileBytes> file = CreateFileBytes(64 * page_);
+  ASSERT_TRUE(file.has_value());
+  ASSERT_EQ(file->bytes.size(), 64 * page_);
+  EXPECT_EQ(Sum(file->bytes), 0u);
+  for (std::byte& b : file->bytes) b = std::byte{3};
+  EXPECT_EQ(Resident(file->bytes), 64 * page_);
+  ReleasePages(file->bytes);
+  EXPECT_EQ(Resident(file->bytes), 0u);
+  EXPECT_EQ(Sum(file->bytes), 64 * page_ * 3);
+}
+
+TEST_F(MappedPagesTest, WithoutSpaceOrDirectoryThereAreNoFileBytes) {
+  EXPECT_FALSE(CreateFileBytes(uint64_t{1} << 60).has_value());
+  EXPECT_FALSE(CreateFileBytes(UINT64_MAX).has_value());
+  const char* const earlier = std::getenv("TMPDIR");
+  const std::string directory = earlier == nullptr ? "" : earlier;
+  ::setenv("TMPDIR", Path("missing").c_str(), 1);
+  EXPECT_FALSE(CreateFileBytes(page_).has_value());
+  ::setenv("TMPDIR", directory.c_str(), 1);
+  EXPECT_TRUE(CreateFileBytes(page_).has_value());
+}
+
+TEST_F(MappedPagesTest, DigestsReleasePages) {
+  const auto file = Map(std::string(64 * page_, 3));
+  const std::shared_ptr<const void> owner = OwnerOfMapping(file);
+  EXPECT_EQ(Sha256InParts(file->bytes()), Sha256(file->bytes()));
+  EXPECT_EQ(Resident(file->bytes()), 64 * page_);  // read again
+  EXPECT_EQ(Sha256InParts(file->bytes()), Sha256(std::string(64 * page_, 3)));
+  EXPECT_EQ(Resident(file->bytes()), 0u);
+}
+
+TEST_F(MappedPagesTest, PartsHaveABoundedSize) {
+  const std::string large((size_t{9} << 20) + 1, 'x');
+  const std::string_view pieces[] = {"a", "", large};
+  std::vector<std::string_view> parts = InParts(pieces);
+  ASSERT_EQ(parts.size(), 4u);
+  EXPECT_EQ(parts[0], "a");
+  EXPECT_EQ(parts[1].data(), large.data());
+  EXPECT_EQ(parts[1].size(), size_t{4} << 20);
+  EXPECT_EQ(parts[3].size(), (size_t{1} << 20) + 1);
+  EXPECT_EQ(parts[3].data() + parts[3].size(), large.data() + large.size());
 }
 
 }  // namespace

@@ -20,6 +20,8 @@
 //     }
 //     graph(%p_fc_weight: f32[10,32] parameter "fc.weight",
 //           %b_scale: f32[] buffer "scale" nonpersistent,
+//           %p_a: f32[4,32] parameter "lora_a" replaceable,
+//           %p_b: f32[10,4] parameter "b" in "weights",      // the tag of a companion file
 //           %x: f32[s77,32] user_input) {
 //       %t: f32[32,10]{strides=[1,32]} = aten.permute.default(%p_fc_weight, [1,0])  @"m.py":12
 //       %a: f32[…], [%b: …, %c: …], none = some.op.multi(%x, alpha=2.5) tag="t0"
@@ -29,7 +31,7 @@
 //     module#0 backend "demo" specs ["key": "value"] {
 //       blob "…"                           // base64, or storage#1
 //       buffer "…"
-//       data "key": buffer#0 align 16 layout f32[2,3] order [0,1]
+//       data "key": buffer#0 align 16 layout f32[2,3] order [0,1] replaceable
 //       external "tag" data "key": buffer#0 align 16
 //       handles 1: [2,3]
 //       info "…"

@@ -57,6 +57,11 @@ absl::Status GraphParser::Input(GraphEditor& editor, Scope& scope, GraphSignatur
   lexer_.Next();
   if (lexer_.kind() == Lexer::Kind::kString) spec.target = parser_.Take();
   spec.persistent = !parser_.TakeWord("nonpersistent");
+  spec.replaceable = parser_.TakeWord("replaceable");
+  if (parser_.TakeWord("in")) {
+    if (lexer_.kind() != Lexer::Kind::kString) return lexer_.Expected("the tag of a file");
+    spec.file = parser_.Take();
+  }
   signature->inputs.push_back(std::move(spec));
   return absl::OkStatus();
 }

@@ -442,6 +442,7 @@ absl::StatusOr<NamedDataEntry> ProgramParser::NamedData(const NamedDataOutput& d
     }
     entry.layout = std::move(layout);
   }
+  entry.replaceable = parser_.TakeWord("replaceable");
   return entry;
 }
 

@@ -410,6 +410,8 @@ class ProgramPrinter {
         const InputSpec& spec = signature->inputs[i];
         AppendSpec(spec, InputKindName(spec.kind));
         if (!spec.persistent) out_ += " nonpersistent";
+        if (spec.replaceable) out_ += " replaceable";
+        if (!spec.file.empty()) absl::StrAppend(&out_, " in ", Quote(spec.file));
       }
     }
     out_ += ") {\n";
@@ -506,6 +508,7 @@ class ProgramPrinter {
       out_ += " order ";
       AppendExpressions(out_, entry.layout->dim_order);
     }
+    if (entry.replaceable) out_ += " replaceable";
     out_ += '\n';
   }
 

@@ -41,6 +41,28 @@ std::string Canonical(std::string_view body) {
   return PrintNode(program.top(), program.top().first());
 }
 
+TEST(Text, InputsTellWhereTheyAreStored) {
+  const std::string text = R"text(program aten {
+  constants {
+    state "a": f32[2]
+    state "b": f32[2]
+    constant "c": f32[2]
+  }
+  graph(%a: f32[2] parameter "a" replaceable,
+        %b: f32[2] buffer "b" nonpersistent replaceable in "one",
+        %c: f32[2] tensor_constant "c" in "two") {
+    return (%a user_output)
+  }
+}
+)text";
+  const ExportedProgram program = ParseOrDie(text, TestOps());
+  ExpectRoundTrip(program);
+  EXPECT_EQ(PrintProgram(program), text);
+  EXPECT_TRUE(program.signature.inputs[1].replaceable);
+  EXPECT_EQ(program.signature.inputs[1].file, "one");
+  EXPECT_EQ(program.signature.inputs[2].file, "two");
+}
+
 TEST(Text, PrintsThisProgramExactly) {
   const std::string text = R"text(program aten {
   ranges { s77: [1, 512] u0: [-inf, inf] }

@@ -13,6 +13,7 @@
 #include "exir/ir/exported_program.h"
 #include "exir/ir/infer.h"
 #include "exir/op_definition/meta_context.h"
+#include "exir/passes/element_ranges.h"
 
 namespace belay::exir {
 namespace {
@@ -50,6 +51,7 @@ class SizeBounds {
           std::vector<std::string> symbols;
           expr.CollectSymbols(symbols);
           seen_.insert(symbols.begin(), symbols.end());
+          if (&graph == &program.top()) inputs_.insert(symbols.begin(), symbols.end());
         });
       }
     }
@@ -58,12 +60,19 @@ class SizeBounds {
   bool Run() {
     for (const Graph& graph : program_.graphs) {
       defined_.clear();
+      ElementRanges elements(program_);
       std::vector<NodeId> assertions;
       for (NodeId id : graph.nodes()) {
         const Node& node = graph.node(id);
         if (node.target->aten()->name() == "aten._assert_scalar.default") assertions.push_back(id);
-        if (DefinesSymbol(graph, node)) BoundByOperator(graph, node);
+        if (DefinesSymbol(graph, node)) {
+          BoundByOperator(graph, node);
+          BoundByElements(graph, node, elements);
+        }
+        elements.Visit(graph, node);
       }
+      // Other sizes of the inputs fail anyway.
+      if (&graph == &program_.top()) defined_.insert(inputs_.begin(), inputs_.end());
       for (NodeId id : assertions) BoundByAssertion(graph, graph.node(id));
     }
     return changed_;
@@ -133,6 +142,44 @@ class SizeBounds {
     return changed;
   }
 
+  void BoundByElements(const Graph& graph, const Node& node, const ElementRanges& elements) {
+    const std::string_view op = node.target->aten()->name();
+    const ValueId result = node.results()[0];
+    if (op == "aten._local_scalar_dense.default" || op == "aten.item.default") {
+      const ValueId* tensor = node.operand().get_if<ValueId>();
+      const auto* number = std::get_if<SymIntType>(&graph.value(result).type);
+      if (tensor != nullptr && number != nullptr) Narrow(number->expr, elements.Of(graph, *tensor));
+      return;
+    }
+    const TensorMeta* tensor = graph.value(result).tensor();
+    if (op == "aten.bincount.default") {
+      const ValueId* numbers = node.value_argument("self");
+      const Argument zero = 0;
+      const Argument& given = node.argument("minlength");
+      const int64_t* minlength = (given.is_none() ? zero : given).get_if<int64_t>();
+      if (numbers == nullptr || tensor == nullptr || minlength == nullptr) return;
+      const SymRange range = elements.Of(graph, *numbers);
+      if (range.max == kAbove) return;
+      Narrow(tensor->sizes[0], {*minlength, std::max(range.max + 1, *minlength)});
+      return;
+    }
+    const ValueId* repeats = node.value_argument("repeats");
+    const TensorMeta* counts = repeats == nullptr ? nullptr : graph.value(*repeats).tensor();
+    if (counts == nullptr || tensor == nullptr) return;
+    const SymRange range = elements.Of(graph, *repeats);
+    // A single number of repeats applies to all elements.
+    const ValueId* self = node.value_argument("self");
+    const TensorMeta* repeated = self == nullptr ? counts : graph.value(*self).tensor();
+    const int64_t* dim = node.argument("dim").get_if<int64_t>();
+    SymInt count = counts->NumElements();
+    if (count == SymInt(1)) count = repeated->NumElements();
+    const size_t size =
+        dim == nullptr ? 0 : static_cast<size_t>(*dim < 0 ? *dim + repeated->rank() : *dim);
+    if (size >= tensor->sizes.size()) return;
+    Narrow(tensor->sizes[size], ElementRanges::Sum({0, std::max<int64_t>(range.max, 0)},
+                                                   count.Range(program_.ranges).max));
+  }
+
   void BoundByResults(const Graph& graph, const Node& node, std::vector<MetaValue> operands) {
     MetaContext context(*node.target->schema(), std::move(operands), &implied_);
     if (!node.target->def()->meta(context).ok()) return;  // other passes report errors
@@ -181,6 +228,44 @@ class SizeBounds {
     if (condition == nullptr) return;
     if (const auto* type = std::get_if<SymBoolType>(&graph.value(*condition).type)) {
       BoundByCondition(type->expr, 0);
+      BoundBySearch(type->expr);
+    }
+  }
+
+  // Removes values of a symbol at both ends of its range, from which on the condition is false:
+  // Eq(s0 + Max(0, 256 - s0), 256) makes s0 at most 256.
+  void BoundBySearch(const SymExpr& condition) {
+    std::vector<std::string> symbols;
+    condition.CollectSymbols(symbols);
+    for (const std::string& name : symbols) {
+      if (!defined_.contains(name)) continue;
+      const SymExpr symbol = SymExpr::Symbol(name);
+      const SymRange all = symbol.Range(program_.ranges);
+      SymRanges ranges;
+      for (const std::string& other : symbols) {
+        ranges[other] = SymExpr::Symbol(other).Range(program_.ranges);
+      }
+      const auto is_false = [&](int64_t min, int64_t max) {
+        ranges[name] = {min, max};
+        return condition.Range(ranges) == SymRange{0, 0};
+      };
+      constexpr int64_t kMost = int64_t{1} << 40;
+      int64_t least = std::max(all.min, -kMost), most = std::min(all.max, kMost);
+      if (least >= most || is_false(least, most)) continue;
+      if (is_false(most, all.max)) {
+        for (int64_t first = least; first + 1 < most;) {
+          const int64_t middle = first + (most - first) / 2;
+          (is_false(middle, all.max) ? most : first) = middle;
+        }
+        Narrow(symbol, {all.min, most - 1});
+      }
+      if (is_false(all.min, least)) {
+        for (int64_t last = most; least + 1 < last;) {
+          const int64_t middle = least + (last - least) / 2;
+          (is_false(all.min, middle) ? least : last) = middle;
+        }
+        Narrow(symbol, {least + 1, all.max});
+      }
     }
   }
 
@@ -210,6 +295,7 @@ class SizeBounds {
   ExportedProgram& program_;
   ImpliedRanges implied_;
   absl::flat_hash_set<std::string> seen_;     // defined by an input or a node
+  absl::flat_hash_set<std::string> inputs_;   // defined by an input of the top graph
   absl::flat_hash_set<std::string> defined_;  // by nodes of the current graph
   bool only_created_ = false;                 // ignores inferred sizes that are not data-dependent
   bool changed_ = false;

@@ -94,9 +94,9 @@ ConstantInputs::ConstantInputs(ExportedProgram& program, GraphEditor& top,
   for (size_t i = 0; i < inputs.size(); ++i) {
     const InputSpec& spec = program.signature.inputs[i];
     const ConstantTensor* tensor = program.FindConstant(spec);
-    if (tensor == nullptr || changed.contains(spec.target)) continue;
+    if (tensor == nullptr || changed.contains(spec.target) || spec.replaceable) continue;
     if (tensor->view().nbytes() > 0 && written.contains(tensor->storage().bytes.data())) continue;
-    kept_.emplace(inputs[i], Kept{spec.target, *tensor});
+    kept_.emplace(inputs[i], Kept{spec.target, *tensor, spec.file});
     order_.push_back(inputs[i]);
   }
 }
@@ -119,12 +119,14 @@ uint64_t ConstantInputs::FreedBytes(absl::Span<const ValueId> inputs) const {
 }
 
 ValueId ConstantInputs::Add(std::string_view name, const std::string& fqn, ConstantTensor tensor,
-                            TensorMeta type) {
+                            TensorMeta type, ValueId source) {
   const ValueId input = top_.InsertInput(end_ + added_.size(), name, std::move(type));
-  added_.push_back({.kind = InputKind::kTensorConstant, .target = fqn, .persistent = true});
+  const auto from = kept_.find(source);
+  std::string file = from == kept_.end() ? "" : from->second.file;
+  added_.push_back({.kind = InputKind::kTensorConstant, .target = fqn, .file = file});
   ++readers_[PlaceOf(tensor)];
   program_.constants.emplace(fqn, tensor);
-  kept_.emplace(input, Kept{fqn, std::move(tensor)});
+  kept_.emplace(input, Kept{fqn, std::move(tensor), std::move(file)});
   order_.push_back(input);
   return input;
 }

@@ -42,8 +42,8 @@ bool EraseInputs(ExportedProgram& program, GraphEditor& top,
                  absl::FunctionRef<bool(size_t position)> erased);
 
 // The inputs of the top graph whose tensors are constant: parameters, buffers and constants.
-// Excludes tensors that the program writes to, that share storage with those, and those whose
-// gradient the program returns, because they are trained. Added and erased inputs are in the graph
+// Excludes replaceable tensors, those that the program writes to, that share storage with those, and
+// those whose gradient the program returns, because they are trained. Added and erased inputs are in the graph
 // immediately, and in the signature and the tensor maps after Finish().
 class ConstantInputs {
  public:
@@ -62,9 +62,10 @@ class ConstantInputs {
   // counts once and only if no other input uses it.
   uint64_t FreedBytes(absl::Span<const ValueId> inputs) const;
 
-  // Adds a tensor constant after the existing ones. Precondition: `fqn` is unused.
-  ValueId Add(std::string_view name, const std::string& fqn, ConstantTensor tensor,
-              TensorMeta type);
+  // Adds a tensor constant after the existing ones. It is stored in the same file as `source`, an
+  // input that it is derived from, if that is one of these inputs. Precondition: `fqn` is unused.
+  ValueId Add(std::string_view name, const std::string& fqn, ConstantTensor tensor, TensorMeta type,
+              ValueId source = {});
   // Erases an input. Precondition: no users and not returned when Finish is called. Returns
   // FreedBytes. A second call has no effect.
   uint64_t Drop(ValueId input);
@@ -75,6 +76,7 @@ class ConstantInputs {
   struct Kept {
     std::string name;
     ConstantTensor tensor;
+    std::string file;
   };
   using Place = std::pair<const void*, uint64_t>;  // of the first element, and bytes
   static Place PlaceOf(const ConstantTensor& tensor);

@@ -1,7 +1,9 @@
 #include "exir/passes/contiguous_constants.h"
 
+#include <string_view>
 #include <utility>
 
+#include "absl/container/btree_set.h"
 #include "exir/ir/graph_editor.h"
 #include "runtime/core/status_macros.h"
 
@@ -15,10 +17,13 @@ bool IsKeptOrder(const ConstantTensor& tensor) {
   return order.has_value() && *order == ChannelsLastOrder(tensor.sizes().size());
 }
 
-absl::StatusOr<bool> Convert(ConstantMap& map) {
+// Replaceable tensors become row-major, the order of data files.
+absl::StatusOr<bool> Convert(const absl::btree_set<std::string_view>& replaceable,
+                             ConstantMap& map) {
   bool changed = false;
   for (auto& [name, tensor] : map) {
-    if (IsKeptOrder(tensor)) continue;
+    const bool keeps = replaceable.contains(name) ? tensor.is_contiguous() : IsKeptOrder(tensor);
+    if (keeps) continue;
     ABSL_ASSIGN_OR_RETURN(Storage dense, tensor.Dense(ContiguousOrder(tensor.sizes().size())));
     ABSL_ASSIGN_OR_RETURN(
         tensor, ConstantTensor::Contiguous(tensor.dtype(), tensor.sizes(), std::move(dense)));
@@ -28,8 +33,12 @@ absl::StatusOr<bool> Convert(ConstantMap& map) {
 }
 
 absl::StatusOr<bool> Run(ExportedProgram& program) {
-  ABSL_ASSIGN_OR_RETURN(bool changed, Convert(program.state_dict));
-  ABSL_ASSIGN_OR_RETURN(const bool constants_changed, Convert(program.constants));
+  absl::btree_set<std::string_view> replaceable;
+  for (const InputSpec& spec : program.signature.inputs) {
+    if (spec.replaceable) replaceable.insert(spec.target);
+  }
+  ABSL_ASSIGN_OR_RETURN(bool changed, Convert(replaceable, program.state_dict));
+  ABSL_ASSIGN_OR_RETURN(const bool constants_changed, Convert(replaceable, program.constants));
   changed |= constants_changed;
   // Updates the inputs' types to the tensors, regardless of the strides in the archive.
   GraphEditor editor(program.top());

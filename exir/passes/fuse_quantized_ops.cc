@@ -548,7 +548,7 @@ class Fusion {
     const std::optional<size_t> input = program_.InputIndex(value);
     if (!input.has_value()) return nullptr;
     const InputSpec& spec = program_.signature.inputs[*input];
-    if (changing_.contains(spec.target)) return nullptr;
+    if (changing_.contains(spec.target) || spec.replaceable) return nullptr;
     for (const OutputSpec& output : program_.signature.outputs) {
       if (IsMutation(output.kind) && output.target == spec.target) return nullptr;
     }
@@ -593,6 +593,7 @@ class Fusion {
         InsertConstantInput(program_, editor_, position,
                             absl::StrCat(graph_.value(*like.get_if<ValueId>()).name, "_packed"),
                             fqn, TensorMeta::Contiguous(tensor.dtype(), std::move(sizes)));
+    program_.signature.inputs[position].file = program_.signature.inputs[position - 1].file;
     program_.constants.emplace(fqn, std::move(tensor));
     return value;
   }

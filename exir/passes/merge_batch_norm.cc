@@ -326,11 +326,11 @@ class Merge {
       return meta;
     };
     TensorMeta weight_type = type(weight), bias_type = type(bias);
-    const ValueId new_weight =
-        constants_.Add(absl::StrCat(name, "_merged"), fqn, std::move(weight), weight_type);
+    const ValueId new_weight = constants_.Add(absl::StrCat(name, "_merged"), fqn, std::move(weight),
+                                              weight_type, producer.weight);
     const std::string bias_fqn = UnusedTensorName(program_, absl::StrCat(fqn, "_bias"));
-    const ValueId new_bias =
-        constants_.Add(absl::StrCat(name, "_merged_bias"), bias_fqn, std::move(bias), bias_type);
+    const ValueId new_bias = constants_.Add(absl::StrCat(name, "_merged_bias"), bias_fqn,
+                                            std::move(bias), bias_type, producer.weight);
 
     const NodeId reader = producer.permutation.valid() ? producer.permutation : producer.node;
     // The other factor may be the same constant, which is kept.

@@ -430,10 +430,15 @@ class Propagation {
 
   void AddConstant(ValueId value, ConstantTensor constant) {
     const std::string fqn = UnusedTensorName(program_, "_prop_tensor_constant", next_);
+    const Argument* operand = nullptr;
+    for (const Argument& argument : graph_.node(graph_.value(value).producer).arguments) {
+      if (operand == nullptr && argument.is<ValueId>()) operand = &argument;
+    }
+    const ValueId source = operand == nullptr ? ValueId() : *operand->get_if<ValueId>();
     TensorMeta type = graph_.MetaOf(value);
     type.strides.assign(constant.strides().begin(), constant.strides().end());
     type.storage_offset = 0;
-    const ValueId input = constants_.Add(fqn, fqn, std::move(constant), std::move(type));
+    const ValueId input = constants_.Add(fqn, fqn, std::move(constant), std::move(type), source);
     editor_.ReplaceAllUses(value, input);
   }
 

@@ -1,5 +1,8 @@
 #include "exir/passes/remove_noops.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -32,28 +35,53 @@ bool IsCandidate(const Ops& ops, const Node& node) {
   return op == ops.dropout && node.argument("train") == Argument(false);
 }
 
-// Returns whether a node's clamping range covers all numbers of the type.
-bool IsWholeRange(const Node& node) {
+// Numbers from `low` to `high` of a dtype.
+struct NumberRange {
+  DType dtype;
+  int64_t low, high;
+};
+
+// Returns the clamping range of a quantize or dequantize node, within its dtype; nullopt if it is not
+// known, or the dtype is not of 8 bits.
+std::optional<NumberRange> ClampingRange(const Node& node) {
   const int64_t* low = node.argument("quant_min").get_if<int64_t>();
   const int64_t* high = node.argument("quant_max").get_if<int64_t>();
   const DType* dtype = node.argument("dtype").get_if<DType>();
-  if (low == nullptr || high == nullptr || dtype == nullptr) return false;
-  if (*dtype == DType::kInt8) return *low <= -128 && *high >= 127;
-  if (*dtype == DType::kUint8) return *low <= 0 && *high >= 255;
-  return false;
+  if (low == nullptr || high == nullptr || dtype == nullptr) return std::nullopt;
+  if (*dtype == DType::kInt8) {
+    return NumberRange{*dtype, std::max<int64_t>(*low, -128), std::min<int64_t>(*high, 127)};
+  }
+  if (*dtype == DType::kUint8) {
+    return NumberRange{*dtype, std::max<int64_t>(*low, 0), std::min<int64_t>(*high, 255)};
+  }
+  return std::nullopt;
 }
 
-// Removes quantize(dequantize(x)) with equal parameters, which returns x. `node` is the dequantize
-// node.
-void RemoveRequantization(const Ops& ops, Graph& graph, GraphEditor& editor, NodeId id) {
+// Returns whether all numbers of the value are in the range: the range is that of the dtype, or the
+// value was quantized to a part of it.
+bool IsWithin(const Ops& ops, const Graph& graph, ValueId value, const NumberRange& range) {
+  const NumberRange all = range.dtype == DType::kInt8 ? NumberRange{range.dtype, -128, 127}
+                                                      : NumberRange{range.dtype, 0, 255};
+  if (range.low <= all.low && range.high >= all.high) return true;
+  const NodeId producer = graph.value(value).producer;
+  if (!producer.valid() || graph.node(producer).target->aten() != ops.quantize) return false;
+  const std::optional<NumberRange> numbers = ClampingRange(graph.node(producer));
+  return numbers.has_value() && numbers->dtype == range.dtype && numbers->low >= range.low &&
+         numbers->high <= range.high;
+}
+
+// Removes quantize(dequantize(x)) with equal parameters, which returns x. `id` is the dequantize
+// node. Returns whether any was removed.
+bool RemoveRequantization(const Ops& ops, Graph& graph, GraphEditor& editor, NodeId id) {
   constexpr std::string_view kParameters[] = {"scale", "zero_point", "quant_min", "quant_max",
                                               "dtype"};
-  const Node& node = graph.node(id);
-  if (!IsWholeRange(node)) return;
-  const ValueId* before = node.value_argument("input");
-  if (before == nullptr) return;
+  const std::optional<NumberRange> range = ClampingRange(graph.node(id));
+  const ValueId* before = graph.node(id).value_argument("input");
+  if (!range.has_value() || before == nullptr) return false;
   const ValueId source = *before;
-  const std::vector<NodeId> users = graph.value(node.outputs[0].values[0]).users;
+  if (!IsWithin(ops, graph, source, *range)) return false;
+  bool removed = false;
+  const std::vector<NodeId> users = graph.value(graph.node(id).outputs[0].values[0]).users;
   for (NodeId user_id : users) {
     const Node& user = graph.node(user_id);
     if (user.target->aten() != ops.quantize) continue;
@@ -69,7 +97,9 @@ void RemoveRequantization(const Ops& ops, Graph& graph, GraphEditor& editor, Nod
     }
     editor.ReplaceAllUses(after, source);
     editor.EraseNode(user_id);
+    removed = true;
   }
+  return removed;
 }
 
 // Maps each returned value to whether another value of the same type may be returned in its place.
@@ -96,7 +126,6 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
   for (Graph& graph : program.graphs) {
     GraphEditor editor(graph);
     const absl::flat_hash_map<ValueId, bool> returned = ReturnedValues(program, graph);
-    std::vector<NodeId> dequantizations;  // of removed nodes' operands
     for (NodeId id : graph.NodeList()) {
       const Node& node = graph.node(id);
       if (!IsCandidate(ops, node)) continue;
@@ -113,12 +142,14 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
       editor.ReplaceAllUses(result, source);
       editor.EraseNode(id);
       changed = true;
-      if (const NodeId producer = graph.value(source).producer;
-          producer.valid() && graph.node(producer).target->aten() == ops.dequantize) {
-        dequantizations.push_back(producer);
+    }
+    if (ops.dequantize == nullptr) continue;
+    // In order: the result of a pair may be the input of another one.
+    for (NodeId id : graph.NodeList()) {
+      if (graph.contains(id) && graph.node(id).target->aten() == ops.dequantize) {
+        changed |= RemoveRequantization(ops, graph, editor, id);
       }
     }
-    for (NodeId id : dequantizations) RemoveRequantization(ops, graph, editor, id);
   }
   return changed;
 }

@@ -6,9 +6,10 @@
 namespace belay::exir {
 
 // Removes nodes that return their input unchanged: `aten.to.dtype` and `_to_copy` to the same
-// dtype, layout and shape, `dropout` outside training, `slice_copy` of the whole dimension. If such
-// a node was between a dequantize and a quantize node with the same parameters, this pair is
-// removed too, unless it clamps. Of results that a program returns, only those of slices and
+// dtype, layout and shape, `dropout` outside training, `slice_copy` of the whole dimension. Also
+// removes pairs quantize(dequantize(x)) per tensor with the same parameters, which return x, unless
+// they may clamp: 8 bits, and the range of the dtype, or x was quantized to a part of the range.
+// Of results that a program returns, only those of slices and
 // dropouts are replaced: PyTorch also returns an alias of the input for them. Source:
 // docs/edge-dialect.md §3 rows 8, 10.
 Pass RemoveNoops();

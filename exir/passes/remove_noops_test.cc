@@ -241,6 +241,58 @@ TEST(RemoveNoopsTest, RemovesRequantizationWithoutClamping) {
             kStays);
 }
 
+// Pairs without a node between them, several in a row, and a range that the producer ensures.
+TEST(RemoveNoopsTest, FoldsAllPairsOfDequantizeAndQuantize) {
+  ExpectRewrite(R"(program aten {
+  graph(%x: f32[4] user_input) {
+    %q: i8[4] = quantized_decomposed.quantize_per_tensor.default(%x, 0.5, 3, -100, 100, dtype:i8)
+    %f: f32[4] = quantized_decomposed.dequantize_per_tensor.default(%q, 0.5, 3, -127, 127, dtype:i8)
+    %r: i8[4] = quantized_decomposed.quantize_per_tensor.default(%f, 0.5, 3, -127, 127, dtype:i8)
+    %g: f32[4] = quantized_decomposed.dequantize_per_tensor.default(%r, 0.5, 3, -127, 127, dtype:i8)
+    %s: i8[4] = quantized_decomposed.quantize_per_tensor.default(%g, 0.5, 3, -127, 127, dtype:i8)
+    %n: i8[4] = aten.neg.default(%s)
+    return (%n user_output)
+  }
+})",
+                RemoveNoops().run, R"(program aten {
+  graph(%x: f32[4] user_input) {
+    %q: i8[4] = quantized_decomposed.quantize_per_tensor.default(%x, 0.5, 3, -100, 100, dtype:i8)
+    %f: f32[4] = quantized_decomposed.dequantize_per_tensor.default(%q, 0.5, 3, -127, 127, dtype:i8)
+    %g: f32[4] = quantized_decomposed.dequantize_per_tensor.default(%q, 0.5, 3, -127, 127, dtype:i8)
+    %n: i8[4] = aten.neg.default(%q)
+    return (%n user_output)
+  }
+})",
+                PassTestOps());
+}
+
+// The pair clamps, has other parameters, or its input has unknown numbers.
+TEST(RemoveNoopsTest, KeepsPairsThatMayChangeNumbers) {
+  for (const char* parameters : {"0.5, 3, -99, 100, dtype:i8", "0.5, 3, -100, 99, dtype:i8",
+                                 "0.25, 3, -128, 127, dtype:i8"}) {
+    ExpectUnchanged(absl::StrCat(R"(program aten {
+  graph(%x: f32[4] user_input) {
+    %q: i8[4] = quantized_decomposed.quantize_per_tensor.default(%x, 0.5, 3, -100, 100, dtype:i8)
+    %f: f32[4] = quantized_decomposed.dequantize_per_tensor.default(%q, 0.5, 3, -128, 127, dtype:i8)
+    %r: i8[4] = quantized_decomposed.quantize_per_tensor.default(%f, )",
+                                 parameters, R"()
+    %n: i8[4] = aten.neg.default(%r)
+    return (%n user_output)
+  }
+})"),
+                    RemoveNoops().run, PassTestOps());
+  }
+  ExpectUnchanged(R"(program aten {
+  graph(%q: i8[4] user_input) {
+    %f: f32[4] = quantized_decomposed.dequantize_per_tensor.default(%q, 0.5, 3, -100, 100, dtype:i8)
+    %r: i8[4] = quantized_decomposed.quantize_per_tensor.default(%f, 0.5, 3, -100, 100, dtype:i8)
+    %n: i8[4] = aten.neg.default(%r)
+    return (%n user_output)
+  }
+})",
+                  RemoveNoops().run, PassTestOps());
+}
+
 // Other users of the dequantized numbers keep them; a literal has no producer.
 TEST(RemoveNoopsTest, KeepsDequantizeNodesWithOtherUsers) {
   ExpectRewrite(R"(program aten {

@@ -133,8 +133,16 @@ void QuantizationLoss::Add(float element, float dequantized) {
   ++elements;
 }
 
+void QuantizationLoss::Add(const QuantizationLoss& other) {
+  signal += other.signal;
+  noise += other.noise;
+  max_error = std::max(max_error, other.max_error);
+  elements += other.elements;
+  clamped += other.clamped;
+}
+
 QuantizedRows QuantizeRows(absl::Span<const float> elements, int64_t columns,
-                           const RowsOptions& options) {
+                           const RowsOptions& options, ThreadPool* threads) {
   const auto group_size =
       static_cast<size_t>(options.group_size == 0 ? columns : options.group_size);
   const size_t groups = elements.size() / group_size;
@@ -142,18 +150,33 @@ QuantizedRows QuantizeRows(absl::Span<const float> elements, int64_t columns,
   result.elements.resize(elements.size());
   result.scales.resize(groups);
   if (!options.symmetric) result.zero_points.resize(groups);
-  for (size_t g = 0; g < groups; ++g) {
-    const absl::Span<const float> group = elements.subspan(g * group_size, group_size);
-    const AffineParameters p = ChooseForGroup(group, options);
-    result.scales[g] = p.scale;
-    if (!options.symmetric) result.zero_points[g] = static_cast<int8_t>(p.zero_point);
-    for (size_t i = 0; i < group.size(); ++i) {
-      const int32_t q = QuantizeNumber(group[i], p, options.range);
-      result.elements[g * group_size + i] = static_cast<std::byte>(static_cast<int8_t>(q));
-      result.loss.Add(group[i], DequantizeNumber(q, p));
-      result.loss.clamped += IsClamped(group[i], p, options.range) ? 1 : 0;
+  // Losses are added by part, so that the sums do not depend on threads.
+  constexpr size_t kElementsOfPart = size_t{1} << 16;
+  const size_t step = std::max<size_t>(kElementsOfPart / group_size, 1);
+  std::vector<QuantizationLoss> losses((groups + step - 1) / step);
+  const auto quantize = [&](int part) {
+    const size_t first = static_cast<size_t>(part) * step;
+    for (size_t g = first; g < std::min(first + step, groups); ++g) {
+      const absl::Span<const float> group = elements.subspan(g * group_size, group_size);
+      const AffineParameters p = ChooseForGroup(group, options);
+      result.scales[g] = p.scale;
+      if (!options.symmetric) result.zero_points[g] = static_cast<int8_t>(p.zero_point);
+      QuantizationLoss& loss = losses[static_cast<size_t>(part)];
+      for (size_t i = 0; i < group.size(); ++i) {
+        const int32_t q = QuantizeNumber(group[i], p, options.range);
+        result.elements[g * group_size + i] = static_cast<std::byte>(static_cast<int8_t>(q));
+        loss.Add(group[i], DequantizeNumber(q, p));
+        loss.clamped += IsClamped(group[i], p, options.range) ? 1 : 0;
+      }
     }
+  };
+  const int parts = static_cast<int>(losses.size());
+  if (threads != nullptr) {
+    threads->Run(parts, quantize);
+  } else {
+    for (int part = 0; part < parts; ++part) quantize(part);
   }
+  for (const QuantizationLoss& loss : losses) result.loss.Add(loss);
   return result;
 }
 

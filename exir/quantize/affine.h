@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "runtime/core/thread_pool.h"
 
 namespace belay::exir {
 
@@ -72,6 +73,7 @@ struct QuantizationLoss {
   uint64_t clamped = 0;  // elements outside of the representable reals by more than half a step
 
   void Add(float x, float dequantized);  // does not change `clamped`
+  void Add(const QuantizationLoss& other);
   // Signal-to-noise ratio in dB: 10 * log10(signal / noise). Infinite without noise.
   double SnrDb() const;
 };
@@ -93,9 +95,10 @@ struct QuantizedRows {
 // n = q - zero_point if that is better. So its error is at most that of kRange.
 //
 // Preconditions: `columns` > 0, divides `elements.size()`, and is a multiple of the group size;
-// all elements are finite. O(elements), times 26 for kSquaredError.
+// all elements are finite. O(elements), times 26 for kSquaredError. `threads` work on it unless it is
+// null; the result does not depend on them.
 QuantizedRows QuantizeRows(absl::Span<const float> elements, int64_t columns,
-                           const RowsOptions& options);
+                           const RowsOptions& options, ThreadPool* threads = nullptr);
 
 // Rounds to bfloat16, to nearest even. Returns the elements' bits.
 std::vector<std::byte> RoundToBFloat16(absl::Span<const float> elements, QuantizationLoss& loss);

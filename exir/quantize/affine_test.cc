@@ -6,10 +6,12 @@
 #include <random>
 #include <vector>
 
+#include "exir/quantize/calibration_testing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/element.h"
 #include "runtime/core/testing.h"
+#include "runtime/core/thread_pool.h"
 
 namespace belay::exir {
 namespace {
@@ -117,6 +119,20 @@ TEST(AffineTest, BFloat16RoundsToNearestEven) {
   EXPECT_EQ(BFloat16BitsToFloat(bits[1]), 1.0F);
   EXPECT_EQ(BFloat16BitsToFloat(bits[2]), 1.015625F);
   EXPECT_DOUBLE_EQ(loss.max_error, 0.00390625);
+}
+
+TEST(QuantizeRowsTest, ThreadsDoNotChangeTheResult) {
+  // Several parts, and a last one that is not full.
+  const std::vector<float> elements = PseudoRandom(size_t{2048} * 96, 1);
+  const RowsOptions options = {
+      .range = {-8, 7}, .group_size = 32, .search = ScaleSearch::kSquaredError};
+  ThreadPool threads(3);
+  const QuantizedRows one = QuantizeRows(elements, 96, options),
+                      three = QuantizeRows(elements, 96, options, &threads);
+  EXPECT_EQ(one.elements, three.elements);
+  EXPECT_EQ(one.scales, three.scales);
+  EXPECT_EQ(one.loss.noise, three.loss.noise);
+  EXPECT_EQ(one.loss.elements, elements.size());
 }
 
 }  // namespace

@@ -12,9 +12,12 @@
 #include "runtime/core/str_cat.h"
 
 namespace belay::exir {
+namespace {
 
-absl::Status RunCalls(const ExportedProgram& program, const KernelRegistry& kernels,
-                      CalibrationData& data, const CallObserver& observer, CallProgress* progress) {
+// Calls `end` after the calls, unless it is empty.
+absl::Status Run(const ExportedProgram& program, const KernelRegistry& kernels,
+                 CalibrationData& data, const CallObserver& observer, CallProgress* progress,
+                 const std::function<absl::Status(const Interpreter&)>& end) {
   const auto observe = [&](ValueId value, const EValue& result) {
     if (const TensorView* view = result.get_if<TensorView>(); view != nullptr) {
       observer.tensor(value, *view);
@@ -32,7 +35,12 @@ absl::Status RunCalls(const ExportedProgram& program, const KernelRegistry& kern
       return absl::OkStatus();
     };
   }
+  options.threads = data.threads;
   ABSL_ASSIGN_OR_RETURN(Interpreter interpreter, Interpreter::Create(program, kernels, options));
+  for (const auto& [name, value] : data.state) {
+    ABSL_RETURN_IF_ERROR(interpreter.SetState(name, *value.tensor()));
+  }
+  const ThreadPool::Lease lease(data.threads);
   for (int call = 0; call < data.calls(); ++call) {
     const auto run = [&]() -> absl::Status {
       ABSL_ASSIGN_OR_RETURN(const absl::Span<const EValue> inputs, data.Inputs(call));
@@ -53,6 +61,47 @@ absl::Status RunCalls(const ExportedProgram& program, const KernelRegistry& kern
     }
     if (progress != nullptr) progress->Count();
     ABSL_RETURN_IF_ERROR(CheckBudget());
+  }
+  return end ? end(interpreter) : absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status RunCalls(const ExportedProgram& program, const KernelRegistry& kernels,
+                      CalibrationData& data, const CallObserver& observer, CallProgress* progress) {
+  return Run(program, kernels, data, observer, progress, nullptr);
+}
+
+absl::Status ShareState(absl::Span<const CalibratedProgram> methods, const KernelRegistry& kernels,
+                        CallProgress* progress, size_t& failed) {
+  std::map<std::string, size_t> last;  // method of each state, of those with data
+  for (size_t i = 0; i < methods.size(); ++i) {
+    if (methods[i].data == nullptr) continue;
+    for (std::string_view name : MutatedState(methods[i].program->signature)) {
+      last[std::string(name)] = i;
+    }
+  }
+  std::map<std::string, OwnedValue> state;
+  for (size_t i = 0; i < methods.size(); ++i) {
+    const auto& [program, data] = methods[i];
+    if (data == nullptr) continue;
+    failed = i;
+    std::vector<std::string> shared;
+    for (std::string_view view : MutatedState(program->signature)) {
+      const std::string name(view);
+      if (const auto it = state.find(name); it != state.end()) data->state.insert(*it);
+      if (last[name] != i) shared.push_back(name);
+    }
+    if (shared.empty()) continue;
+    const auto keep = [&](const Interpreter& interpreter) -> absl::Status {
+      for (const std::string& name : shared) {
+        ABSL_ASSIGN_OR_RETURN(const TensorView value, interpreter.GetState(name));
+        ABSL_ASSIGN_OR_RETURN(state[name], OwnedValue::Borrow(value, false).Copy());
+      }
+      return absl::OkStatus();
+    };
+    if (progress != nullptr) progress->planned += data->calls();
+    ABSL_RETURN_IF_ERROR(Run(*program, kernels, *data, {}, progress, keep));
   }
   return absl::OkStatus();
 }

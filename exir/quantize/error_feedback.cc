@@ -37,15 +37,6 @@ absl::Status Call(const KernelRegistry& kernels, std::string_view op,
   return RunKernel(*kernel, arguments, outputs, &allocator);
 }
 
-// c = a * b
-absl::Status Multiply(const KernelRegistry& kernels, const TensorView& a, const TensorView& b,
-                      const TensorView& c) {
-  EValue left(a), right(b), result(c);
-  EValue* const arguments[] = {&left, &right};
-  EValue* const outputs[] = {&result};
-  return Call(kernels, "aten.mm.default", arguments, outputs);
-}
-
 // A view of `rows` x `columns` elements of a row-major matrix with rows of `stride` elements.
 TensorView MatrixView(const float* data, size_t rows, size_t columns, size_t stride) {
   TensorView view = TensorView::Contiguous(
@@ -74,6 +65,14 @@ absl::StatusOr<bool> Factorize(std::vector<double>& matrix, int64_t n,
 
 }  // namespace
 
+absl::Status MultiplyMatrices(const KernelRegistry& kernels, const TensorView& a,
+                              const TensorView& b, const TensorView& c) {
+  EValue left(a), right(b), result(c);
+  EValue* const arguments[] = {&left, &right};
+  EValue* const outputs[] = {&result};
+  return Call(kernels, "aten.mm.default", arguments, outputs);
+}
+
 GramMatrix::GramMatrix(int64_t columns, const KernelRegistry& kernels)
     : columns_(static_cast<size_t>(columns)), kernels_(&kernels), sum_(columns_ * columns_) {}
 
@@ -98,8 +97,8 @@ void GramMatrix::Flush() {
   TensorView transposed = rows;
   std::swap(transposed.sizes[0], transposed.sizes[1]);
   std::swap(transposed.strides[0], transposed.strides[1]);
-  status_ = Multiply(*kernels_, transposed, rows,
-                     MatrixView(product_.data(), columns_, columns_, columns_));
+  status_ = MultiplyMatrices(*kernels_, transposed, rows,
+                             MatrixView(product_.data(), columns_, columns_, columns_));
   for (size_t i = 0; i < sum_.size(); ++i) sum_[i] += double{product_[i]};
   rows_.clear();
 }
@@ -157,9 +156,9 @@ absl::StatusOr<QuantizedRows> QuantizeRowsWithFeedback(absl::Span<const float> e
   for (size_t start = 0; start < k; start += block) {
     const size_t width = std::min(block, k - start);
     if (start > 0) {
-      ABSL_RETURN_IF_ERROR(Multiply(kernels, MatrixView(errors.data(), rows, start, k),
-                                    MatrixView(factors.data() + start, start, width, k),
-                                    MatrixView(feedback.data(), rows, width, width)));
+      ABSL_RETURN_IF_ERROR(MultiplyMatrices(kernels, MatrixView(errors.data(), rows, start, k),
+                                            MatrixView(factors.data() + start, start, width, k),
+                                            MatrixView(feedback.data(), rows, width, width)));
     }
     for (size_t n = 0; n < rows; ++n) {
       const absl::Span<const float> original = elements.subspan(n * k + start, width);

@@ -25,6 +25,10 @@
 
 namespace belay::exir {
 
+// c = a * b for float32 matrices of any strides. `kernels` must have aten.mm. Errors of the kernel.
+absl::Status MultiplyMatrices(const KernelRegistry& kernels, const TensorView& a,
+                              const TensorView& b, const TensorView& c);
+
 // Sum of x^T x over rows x of a float32 tensor. Thread-compatible.
 class GramMatrix {
  public:

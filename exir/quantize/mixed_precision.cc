@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -14,16 +13,6 @@
 
 namespace belay::exir {
 namespace {
-
-// Whether both are the same weight: the same tensor, or equal bytes under the same name. Merged
-// batch norms give each method a copy.
-bool IsSameWeight(const Anchor& a, const Anchor& b) {
-  const TensorView x = a.weight.view(), y = b.weight.view();
-  if (x.dtype != y.dtype || x.sizes != y.sizes || x.strides != y.strides) return false;
-  if (x.data == y.data) return true;
-  return a.weight_name == b.weight_name && a.weight.is_contiguous() &&
-         std::memcmp(x.data, y.data, x.nbytes()) == 0;
-}
 
 struct Group {
   size_t index;  // in execution order

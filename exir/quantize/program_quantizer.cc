@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "exir/ir/graph_editor.h"
 #include "exir/passes/constant_input.h"
 #include "exir/passes/merge_batch_norm.h"
+#include "exir/quantize/image_convolutions.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
@@ -234,6 +236,14 @@ class Quantization {
 
 }  // namespace
 
+bool IsSameWeight(const Anchor& a, const Anchor& b) {
+  const TensorView x = a.weight.view(), y = b.weight.view();
+  if (x.dtype != y.dtype || x.sizes != y.sizes || x.strides != y.strides) return false;
+  if (x.data == y.data) return true;
+  return a.weight_name == b.weight_name && a.weight.is_contiguous() &&
+         std::memcmp(x.data, y.data, x.nbytes()) == 0;
+}
+
 absl::StatusOr<std::unique_ptr<ProgramQuantizer>> ProgramQuantizer::Create(
     const ProgramToQuantize& from, const Recipe& recipe, const KernelRegistry* kernels,
     const absl::btree_set<std::string>& changing, EncodedWeights& encoded) {
@@ -247,6 +257,24 @@ absl::StatusOr<std::unique_ptr<ProgramQuantizer>> ProgramQuantizer::Create(
   return quantizer;
 }
 
+absl::Status ProgramQuantizer::ScaleChannels(absl::Span<const ChannelSite> sites,
+                                             absl::Span<const std::vector<float>> scales,
+                                             ScaledConstants& cache) {
+  ABSL_RETURN_IF_ERROR(exir::ScaleChannels(program_, changing_, sites, scales, cache));
+  size_t scaled = 0, folded = 0;
+  for (size_t i = 0; i < sites.size(); ++i) {
+    if (scales[i].empty()) continue;
+    ++scaled;
+    folded += sites[i].folds() ? 1 : 0;
+  }
+  anchors_.clear();
+  rejections_.clear();
+  notes_.clear();
+  notes_.push_back(absl::StrCat("channels of ", scaled, " activations are scaled, of ", folded,
+                                " in the layers that compute them"));
+  return FindAnchors();
+}
+
 absl::Status ProgramQuantizer::FindAnchors() {
   if (program_.dialect != IrDialect::kEdge) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -254,6 +282,7 @@ absl::Status ProgramQuantizer::FindAnchors() {
   }
   if (recipe_.is_static()) {
     ABSL_RETURN_IF_ERROR(MergeBatchNorm({.changing = changing_}).run(program_).status());
+    ABSL_RETURN_IF_ERROR(WriteConvolutionsAsImages(program_, changing_));
   }
   GraphEditor editor(program_.top());
   const ConstantInputs constants(program_, editor, changing_);

@@ -11,9 +11,11 @@
 
 #include "absl/container/btree_set.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "exir/ir/exported_program.h"
 #include "exir/quantize/activation_statistics.h"
 #include "exir/quantize/calibration.h"
+#include "exir/quantize/channel_sites.h"
 #include "exir/quantize/placement.h"
 #include "exir/quantize/quantized_program.h"
 #include "exir/quantize/recipe.h"
@@ -32,6 +34,10 @@ struct Anchor {
 
   bool is_static() const { return scheme.activation == ActivationNumbers::kStaticInt8; }
 };
+
+// Whether both are the same weight: the same tensor, or equal bytes under the same name. Merged
+// batch norms give each method a copy.
+bool IsSameWeight(const Anchor& a, const Anchor& b);
 
 // Anchors that stay in float32, each with the reason.
 using KeptAnchors = std::map<NodeId, std::string>;
@@ -57,6 +63,11 @@ class ProgramQuantizer {
   const ExportedProgram& program() const { return program_; }
   // In execution order. NodeIds are those of program().
   const std::vector<Anchor>& anchors() const { return anchors_; }
+  const absl::btree_set<std::string>& changing() const { return changing_; }
+  // Scales channels (exir/quantize/channel_sites.h), and finds the anchors again. Precondition:
+  // nothing is planned. Errors of exir::ScaleChannels and MatrixOf.
+  absl::Status ScaleChannels(absl::Span<const ChannelSite> sites,
+                             absl::Span<const std::vector<float>> scales, ScaledConstants& cache);
   // nullptr without calibration data.
   CalibrationData* calibration() const { return calibration_; }
 

@@ -8,6 +8,7 @@
 
 #include "exir/backend/transforms/quantized_partition.h"
 #include "exir/ir/graph_editor.h"
+#include "exir/quantize/channel_scales.h"
 #include "exir/quantize/feedback_weights.h"
 #include "exir/quantize/mixed_precision.h"
 #include "exir/quantize/program_quantizer.h"
@@ -84,10 +85,10 @@ absl::StatusOr<std::vector<QuantizeResult>> QuantizePrograms(
     const QuantizeOptions& options) {
   absl::btree_set<std::string> changing = options.changing;
   for (const ProgramToQuantize& program : programs) {
-    const absl::btree_set<std::string_view> mutated = MutatedState(program.program->signature);
-    changing.insert(mutated.begin(), mutated.end());
+    const absl::btree_set<std::string_view> variable = VariableTensors(program.program->signature);
+    changing.insert(variable.begin(), variable.end());
   }
-  EncodedWeights encoded;
+  EncodedWeights encoded(options.threads);
   std::vector<std::unique_ptr<ProgramQuantizer>> quantizers;
   for (const ProgramToQuantize& program : programs) {
     ABSL_ASSIGN_OR_RETURN(
@@ -95,6 +96,16 @@ absl::StatusOr<std::vector<QuantizeResult>> QuantizePrograms(
         ProgramQuantizer::Create(program, recipe, options.kernels, changing, encoded));
   }
   CallProgress progress{.report = options.progress};
+  if (options.kernels != nullptr) {
+    std::vector<CalibratedProgram> methods;
+    for (const auto& quantizer : quantizers) {
+      methods.push_back({&quantizer->program(), quantizer->calibration()});
+    }
+    size_t failed = 0;
+    const absl::Status shared = ShareState(methods, *options.kernels, &progress, failed);
+    if (!shared.ok()) return quantizers[failed]->Annotated(shared);
+  }
+  ABSL_RETURN_IF_ERROR(ScaleChannelsByData(quantizers, recipe, options.kernels, progress));
   ABSL_RETURN_IF_ERROR(EncodeWithErrorFeedback(quantizers, options.kernels, encoded, progress));
   MixedPrecision mixed{.kept = std::vector<KeptAnchors>(programs.size()), .losses = {}};
   if (options.max_loss.has_value()) {

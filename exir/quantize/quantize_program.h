@@ -17,6 +17,7 @@
 #include "exir/quantize/output_loss.h"
 #include "exir/quantize/quantized_program.h"
 #include "exir/quantize/recipe.h"
+#include "runtime/core/thread_pool.h"
 #include "runtime/kernel_interface/kernel_registry.h"
 
 namespace belay::exir {
@@ -29,6 +30,8 @@ struct QuantizeOptions {
   // Bound of the loss of each method. The operators that cost most stay in float32
   // (exir/quantize/mixed_precision.h). nullopt: quantizes all.
   std::optional<MaxLoss> max_loss = {};
+  // Quantizes weights with these threads; must outlive the call. Null: only with the calling one.
+  ThreadPool* threads = nullptr;
   // Called after each executed call with the completed fraction, in [0, 1]. Empty: not called.
   std::function<void(double)> progress = nullptr;
 };
@@ -45,7 +48,7 @@ struct QuantizeOptions {
 // Their formulas are those of ExecuTorch's 8da4w and of torchao's asymmetric int8 activations.
 //
 // Static recipes first merge batch norms (exir/passes/merge_batch_norm.h), so that merged filters
-// are quantized. Activations are placed by exir/quantize/placement.h, calibrated by
+// are quantized, and write 1-D convolutions as 2-D ones (exir/quantize/image_convolutions.h). Activations are placed by exir/quantize/placement.h, calibrated by
 // exir/quantize/activation_statistics.h, and get int8 parameters per tensor, asymmetric, as PT2E's
 // XNNPACKQuantizer chooses them:
 //
@@ -63,14 +66,19 @@ struct QuantizeOptions {
 // Schemes with error feedback quantize weights as exir/quantize/error_feedback.h, with the float32
 // inputs of all operators that share the weight, in all methods.
 //
-// Each method is calibrated by its own data. State begins with the program's values in each method.
+// Schemes with activation scaling, and recipes with equalization, first scale the channels of
+// activations (exir/quantize/channel_scales.h). The float32 program of all comparisons is the scaled
+// one.
+//
+// Each method is calibrated by its own data. State that several methods write to continues from
+// method to method (ShareState in exir/quantize/calibration.h).
 //
 // Deterministic. O(nodes + elements of weights). Memory: the quantized weights, and a copy of one
 // float32 weight at a time if it is not contiguous by rows. Charges nothing to a Budget, but checks
 // it after each weight.
 //   kFailedPrecondition  a program is not an edge program
-//   kInvalidArgument     an operator is quantized statically or with error feedback, or the loss is
-//                        bounded, and calibration data or kernels are missing
+//   kInvalidArgument     an operator is quantized statically, with error feedback or activation
+//                        scaling, or the loss is bounded, and calibration data or kernels are missing
 //   errors of RunCalls (exir/quantize/calibration.h) and ReferenceOutputs
 //   (exir/quantize/output_loss.h)
 //   kDeadlineExceeded, kCancelled  of the thread's Budget

@@ -23,8 +23,8 @@ struct ProgramToQuantize {
   std::string method = {};  // for messages; "" for none
   // Operators that the backend computes on integers (Partitioner::StaticQuantization).
   QuantizationPatterns patterns = {};
-  // Needed if the recipe quantizes an operator statically or with error feedback, and to measure the
-  // loss. Null for none.
+  // Needed if the recipe quantizes an operator statically, with error feedback or activation scaling,
+  // and to measure the loss. Null for none.
   CalibrationData* calibration = nullptr;
 };
 
@@ -71,7 +71,8 @@ struct QuantizeResult {
   std::vector<QuantizedNode> quantized;      // in execution order
   std::vector<UnquantizedNode> unquantized;  // likewise
   std::vector<QuantizedTensor> activations;  // in the order of their definitions
-  // One line each: rules that match no operator, and weights that are stored in several formats.
+  // One line each: rules that match no operator, weights that are stored in several formats, and the
+  // number of activations whose channels are scaled.
   std::vector<std::string> notes;
   std::optional<LossMeasurement> measured = {};  // with QuantizeOptions::max_loss
 };

@@ -83,6 +83,7 @@ std::string Scheme::ToString() const {
                       rows.group_size == 0 ? std::string(" per row")
                                            : absl::StrCat(" in groups of ", rows.group_size),
                       rows.symmetric ? "" : ", asymmetric",
+                      activation_scaling ? ", activation scaling" : "",
                       error_feedback ? ", error feedback" : "");
 }
 
@@ -166,6 +167,10 @@ bool Recipe::is_static() const {
 
 bool Recipe::has_error_feedback() const {
   return AnyScheme([](const Scheme& scheme) { return scheme.error_feedback; });
+}
+
+bool Recipe::has_activation_scaling() const {
+  return AnyScheme([](const Scheme& scheme) { return scheme.activation_scaling; });
 }
 
 std::vector<std::string_view> RecipeNames() {

@@ -32,6 +32,9 @@ struct Scheme {
   // (exir/quantize/error_feedback.h). Ignored by HasSameWeight: if one user of a weight asks for
   // it, all users share the result.
   bool error_feedback = false;
+  // Of integer weights of linear layers, without static activations: their columns are scaled by
+  // the magnitudes of the inputs (exir/quantize/channel_scales.h). Ignored by HasSameWeight.
+  bool activation_scaling = false;
 
   bool has_integer_weight() const {
     return weight == WeightNumbers::kInt8 || weight == WeightNumbers::kInt4;
@@ -81,6 +84,9 @@ struct Recipe {
   double percentile = 99.99;  // share of elements inside of the range, in %, for kPercentile
   // Whether biases of static operators get the mean error of their weights.
   bool bias_correction = true;
+  // Whether channels of the activations between static operators are equalized
+  // (exir/quantize/channel_scales.h).
+  bool equalization = false;
   // Whether user inputs and outputs of the program that static quantization quantizes are int8.
   bool quantize_io = false;
 
@@ -89,7 +95,10 @@ struct Recipe {
   bool is_static() const;
   // Whether a scheme has error feedback.
   bool has_error_feedback() const;
-  bool needs_calibration() const { return is_static() || has_error_feedback(); }
+  bool has_activation_scaling() const;
+  bool needs_calibration() const {
+    return is_static() || has_error_feedback() || has_activation_scaling();
+  }
 
  private:
   bool AnyScheme(bool (*is)(const Scheme&)) const;

@@ -26,7 +26,7 @@ struct Changes {
   std::optional<int64_t> group_size;
   std::optional<bool> symmetric;
   std::optional<ScaleSearch> search;
-  std::optional<bool> error_feedback;
+  std::optional<bool> error_feedback, activation_scaling;
 
   bool changes_rows() const {
     return group_size.has_value() || symmetric.has_value() || search.has_value();
@@ -62,6 +62,8 @@ class Parser {
             }
           } else if (key == "bias_correction") {
             Set(value.Bool(), recipe.bias_correction);
+          } else if (key == "equalization") {
+            Set(value.Bool(), recipe.equalization);
           } else if (key == "quantize_io") {
             Set(value.Bool(), recipe.quantize_io);
           } else if (key == "rules") {
@@ -74,12 +76,15 @@ class Parser {
           }
           return true;
         },
-        "recipe, group_size, symmetric, scale, error_feedback, observer, percentile, "
-        "bias_correction, quantize_io, rules");
+        "recipe, group_size, symmetric, scale, error_feedback, activation_scaling, observer, "
+        "percentile, bias_correction, equalization, quantize_io, rules");
     if (!changes.base.has_value() && recipe.rules.empty()) {
       Add(root.Error("expected \"recipe\" or \"rules\", found neither"));
     }
     recipe.schemes = Schemed(root, changes);
+    if (recipe.equalization && !recipe.is_static()) {
+      Add(root.Error("equalization needs a \"recipe\" with static activations"));
+    }
     ABSL_RETURN_IF_ERROR(problems_.ToStatus(absl::StatusCode::kInvalidArgument));
     return recipe;
   }
@@ -155,6 +160,8 @@ class Parser {
       Set(value.Bool(), changes.symmetric);
     } else if (key == "error_feedback") {
       Set(value.Bool(), changes.error_feedback);
+    } else if (key == "activation_scaling") {
+      Set(value.Bool(), changes.activation_scaling);
     } else if (key == "scale") {
       ReadChoice<ScaleSearch>(
           value, {{"range", ScaleSearch::kRange}, {"squared-error", ScaleSearch::kSquaredError}},
@@ -168,10 +175,11 @@ class Parser {
   // Returns the base recipe's schemes with the changes.
   Schemes Schemed(JsonRef ref, const Changes& changes) {
     if (!changes.base.has_value()) {
-      if (changes.changes_rows() || changes.error_feedback.has_value()) {
+      if (changes.changes_rows() || changes.error_feedback.has_value() ||
+          changes.activation_scaling.has_value()) {
         Add(
-            ref.Error("group_size, symmetric, scale and error_feedback need a \"recipe\" that they "
-                      "change"));
+            ref.Error("group_size, symmetric, scale, error_feedback and activation_scaling need a "
+                      "\"recipe\" that they change"));
       }
       return {};
     }
@@ -193,16 +201,19 @@ class Parser {
           "recipe '", changes.base->name,
           "' has no int4 weights that group_size changes, or symmetric weights are required")));
     }
-    if (changes.error_feedback.has_value()) {
-      Scheme& linear = schemes[static_cast<size_t>(AnchorKind::kLinear)];
-      if (linear.has_integer_weight()) {
-        linear.error_feedback = *changes.error_feedback;
-      } else {
-        Add(ref.Error(absl::StrCat("recipe '", changes.base->name,
-                                   "' has no integer weights of linear layers that error_feedback "
-                                   "changes")));
-      }
-    }
+    Scheme& linear = schemes[static_cast<size_t>(AnchorKind::kLinear)];
+    const auto set = [&](std::string_view key, std::optional<bool> change, bool possible,
+                         bool& to) {
+      if (!change.has_value()) return;
+      to = *change;
+      if (linear.has_integer_weight() && possible) return;
+      Add(ref.Error(absl::StrCat("recipe '", changes.base->name,
+                                 "' has no integer weights of linear layers that ", key,
+                                 " changes")));
+    };
+    set("error_feedback", changes.error_feedback, true, linear.error_feedback);
+    set("activation_scaling", changes.activation_scaling,
+        linear.activation != ActivationNumbers::kStaticInt8, linear.activation_scaling);
     return schemes;
   }
 
@@ -228,7 +239,8 @@ class Parser {
           pattern(value, *to);
           return true;
         },
-        "op, module, node, recipe, group_size, symmetric, scale, error_feedback");
+        "op, module, node, recipe, group_size, symmetric, scale, error_feedback, "
+        "activation_scaling");
     if (!ref.value.is_object()) return;
     if (!has_pattern) Add(ref.Error("expected \"op\", \"module\" or \"node\", found none"));
     if (!changes.base.has_value()) Add(ref.Error("expected a \"recipe\"; \"none\" keeps float32"));

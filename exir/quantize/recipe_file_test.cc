@@ -20,13 +20,14 @@ class RecipeFileTest : public TestInDirectory {};
 TEST_F(RecipeFileTest, ReadsAllKeys) {
   ASSERT_OK_AND_ASSIGN(const Recipe recipe, ParseRecipe(R"({
     "recipe": "weights-int4", "group_size": 64, "symmetric": false, "scale": "range",
-    "error_feedback": true, "bias_correction": false, "quantize_io": true,
+    "error_feedback": true, "activation_scaling": true, "bias_correction": false, "quantize_io": true,
     "observer": "percentile", "percentile": 99.5,
     "rules": [{"module": "lm_head", "recipe": "weights-int8"},
               {"op": "linear", "node": "addmm_*", "recipe": "none"}]})",
                                                         "my.json"));
   EXPECT_EQ(recipe.name, "my.json");
-  EXPECT_EQ(recipe.schemes[kLinear].ToString(), "int4 in groups of 64, asymmetric, error feedback");
+  EXPECT_EQ(recipe.schemes[kLinear].ToString(),
+            "int4 in groups of 64, asymmetric, activation scaling, error feedback");
   EXPECT_TRUE(recipe.needs_calibration());
   EXPECT_FALSE(recipe.bias_correction);
   EXPECT_TRUE(recipe.quantize_io);
@@ -44,7 +45,8 @@ TEST_F(RecipeFileTest, ReportsAllErrorsAtOnce) {
   EXPECT_THAT(
       ParseRecipe(R"({"recipe": "int9", "bits": 4, "observer": "max", "percentile": 3,
                       "group_size": 33, "symmetric": 1, "scale": 2, "error_feedback": "yes",
-                      "bias_correction": 1, "quantize_io": 0,
+                      "bias_correction": 1, "quantize_io": 0, "activation_scaling": 2,
+                      "equalization": "all",
                       "rules": [{"recipe": "none"}, {"op": ""}, 7]})",
                   "bad.json"),
       StatusIs(
@@ -57,6 +59,8 @@ TEST_F(RecipeFileTest, ReportsAllErrorsAtOnce) {
                 HasSubstr("group_size: expected 32, 64, 128 or 256"),
                 HasSubstr("symmetric: expected a boolean"),
                 HasSubstr("error_feedback: expected a boolean"),
+                HasSubstr("activation_scaling: expected a boolean"),
+                HasSubstr("equalization: expected a boolean"),
                 HasSubstr("bias_correction: expected a boolean"),
                 HasSubstr("quantize_io: expected a boolean"), HasSubstr("scale: expected a string"),
                 HasSubstr("rules[0]: expected \"op\", \"module\" or \"node\", found none"),
@@ -96,6 +100,28 @@ TEST_F(RecipeFileTest, RejectsErrorFeedbackWithoutIntegerLinearWeights) {
   }
   EXPECT_THAT(ParseRecipe(R"({"error_feedback": true, "rules": []})", "r.json"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("need a \"recipe\"")));
+}
+
+TEST_F(RecipeFileTest, ActivationScalingNeedsIntegerWeightsWithoutStaticActivations) {
+  for (const std::string recipe : {"embeddings-int8", "weights-bf16", "int8-static"}) {
+    EXPECT_THAT(
+        ParseRecipe("{\"recipe\": \"" + recipe + "\", \"activation_scaling\": true}", "r.json"),
+        StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("that activation_scaling changes")));
+  }
+  ASSERT_OK_AND_ASSIGN(
+      const Recipe rule,
+      ParseRecipe(R"({"rules": [{"op": "linear", "recipe": "8da4w", "activation_scaling": true}]})",
+                  "r.json"));
+  EXPECT_TRUE(rule.needs_calibration());
+}
+
+TEST_F(RecipeFileTest, EqualizationNeedsStaticActivations) {
+  EXPECT_THAT(ParseRecipe(R"({"recipe": "8da4w", "equalization": true})", "r.json"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("equalization needs a \"recipe\" with static activations")));
+  ASSERT_OK_AND_ASSIGN(const Recipe recipe,
+                       ParseRecipe(R"({"recipe": "int8-static", "equalization": true})", "r.json"));
+  EXPECT_TRUE(recipe.equalization);
 }
 
 TEST_F(RecipeFileTest, LimitsSizeAndDepth) {

@@ -131,7 +131,7 @@ absl::StatusOr<EncodedWeight> EncodedWeights::Encode(const ConstantTensor& weigh
   EncodedWeight encoded = [&] {
     if (scheme.has_integer_weight()) {
       return Packed(weight, matrix, rows_first, scheme,
-                    QuantizeRows(matrix.elements, matrix.columns, scheme.rows));
+                    QuantizeRows(matrix.elements, matrix.columns, scheme.rows, threads_));
     }
     QuantizationLoss loss;
     std::vector<std::byte> bytes = RoundToBFloat16(matrix.elements, loss);
@@ -157,7 +157,7 @@ ValueId StoredWeights::AddConstant(const WeightUse& use, std::string_view suffix
   std::vector<SymInt> sizes(tensor.sizes().begin(), tensor.sizes().end());
   const DType dtype = tensor.dtype();
   return constants_.Add(name, unused, std::move(tensor),
-                        TensorMeta::Contiguous(dtype, std::move(sizes)));
+                        TensorMeta::Contiguous(dtype, std::move(sizes)), use.constant);
 }
 
 absl::StatusOr<const StoredWeights::Stored*> StoredWeights::Add(const WeightUse& use,

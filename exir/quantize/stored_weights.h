@@ -18,6 +18,7 @@
 #include "exir/quantize/distribution.h"
 #include "exir/quantize/recipe.h"
 #include "exir/quantize/weight_uses.h"
+#include "runtime/core/thread_pool.h"
 
 namespace belay::exir {
 
@@ -34,6 +35,8 @@ struct EncodedWeight {
 // share a weight share the quantized one. Not thread-safe.
 class EncodedWeights {
  public:
+  // `threads` quantize each weight, unless it is null; must outlive this.
+  explicit EncodedWeights(ThreadPool* threads = nullptr) : threads_(threads) {}
   // Returns why the weight cannot be quantized by this scheme, or "". Reasons: the group size does
   // not divide the columns, or an element is NaN or infinite. Errors of MatrixOf.
   absl::StatusOr<std::string> WhyNot(const ConstantTensor& weight, bool rows_first,
@@ -59,6 +62,7 @@ class EncodedWeights {
     ConstantTensor weight;
     bool finite;
   };
+  ThreadPool* threads_;
   std::map<const void*, std::vector<Entry>> entries_;
   std::map<const void*, std::vector<Checked>> checked_;
 };

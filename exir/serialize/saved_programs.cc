@@ -60,7 +60,8 @@ struct Contents {
 
 absl::Status CheckDigest(const schema::SavedPrograms& message, uint32_t index,
                          absl::Span<const std::byte> bytes) {
-  if (Sha256(bytes) == message.storages(static_cast<int>(index)).sha256()) return absl::OkStatus();
+  if (Sha256InParts(bytes) == message.storages(static_cast<int>(index)).sha256())
+    return absl::OkStatus();
   return Damaged(absl::StrCat("storage#", index, " does not match its SHA-256"));
 }
 
@@ -214,7 +215,7 @@ SavedProgramsImage SavePrograms(const MethodPrograms& methods,
     schema::SavedPrograms::Storage& entry = *message.add_storages();
     entry.set_offset(offset);
     entry.set_size(storage.bytes.size());
-    entry.set_sha256(Sha256(storage.bytes));
+    entry.set_sha256(Sha256InParts(storage.bytes));
     end = offset + storage.bytes.size();
   }
   const std::string text = message.SerializeAsString();
@@ -235,7 +236,8 @@ SavedProgramsImage SavePrograms(const MethodPrograms& methods,
 
 absl::Status WriteSavedPrograms(const MethodPrograms& methods, const std::string& path,
                                 const SavedLoweringOptions& options) {
-  return WriteFileAtomically(path, SavePrograms(methods, options).pieces);
+  return WriteFileAtomically(path, InParts(SavePrograms(methods, options).pieces),
+                             [](std::string_view part) { ReleasePages(part); });
 }
 
 bool IsSavedPrograms(absl::Span<const std::byte> bytes) {

@@ -9,6 +9,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "exir/ir/mapped_pages.h"
 #include "exir/serialize/file_layout.h"
 #include "runtime/core/bytes.h"
 #include "runtime/core/checked_math.h"
@@ -33,6 +34,9 @@ SegmentBytes JoinPieces(const std::vector<Storage>& storages) {
   }
   return result;
 }
+
+// Releases the pages of a piece that was read.
+void Release(std::string_view piece) { ReleasePages(piece); }
 
 // Returns TAG-DIGEST.data.
 absl::StatusOr<std::string> CompanionName(const std::string& tag, const std::string& digests) {
@@ -144,7 +148,7 @@ absl::StatusOr<SerializedProgram> SerializeProgram(const ProgramImage& image,
     schema::Segment* s = metadata.mutable_segments(static_cast<int>(i));
     s->set_size(segments[i].size);
     const bool known = i < image.segments.size() && !image.segments[i].sha256.empty();
-    s->set_sha256(known ? image.segments[i].sha256 : Sha256(segments[i].pieces));
+    s->set_sha256(known ? image.segments[i].sha256 : Sha256InParts(segments[i].pieces));
   }
   ABSL_RETURN_IF_ERROR(LayOutCompanions(segments, metadata, result));
   FilePieces file = LayOutProgramFile(std::move(metadata), segments);
@@ -169,11 +173,11 @@ absl::Status WriteSerializedProgram(const SerializedProgram& program, const std:
     if (HasSameContent(companion_path, companion)) continue;
     struct stat info;
     const bool replaces = ::lstat(companion_path.c_str(), &info) == 0;
-    status = WriteFileAtomically(companion_path, companion.pieces);
+    status = WriteFileAtomically(companion_path, InParts(companion.pieces), Release);
     if (!status.ok()) break;
     if (!replaces) added.push_back(companion_path);
   }
-  if (status.ok()) status = WriteFileAtomically(path, program.pieces);
+  if (status.ok()) status = WriteFileAtomically(path, InParts(program.pieces), Release);
   if (!status.ok()) {
     for (const std::string& file : added) ::unlink(file.c_str());
   }

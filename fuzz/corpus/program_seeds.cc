@@ -199,6 +199,23 @@ std::string Companion() {
   return program.SerializeCompanion("weights.data");
 }
 
+// Tensors f32[2,3] with these names.
+std::string ParameterFile(const std::vector<std::string>& names) {
+  TestProgram program;
+  for (const std::string& name : names) {
+    schema::NamedData* data = program.metadata().add_named_data();
+    data->set_key(name);
+    data->set_segment(program.AddSegment(schema::Segment::NAMED_DATA, std::string(24, '\2')));
+    data->set_size(24);
+    data->mutable_layout()->set_dtype(7);
+    data->mutable_layout()->add_sizes(2);
+    data->mutable_layout()->add_sizes(3);
+    data->mutable_layout()->set_dim_order(std::string("\0\1", 2));
+    data->set_replaceable(true);
+  }
+  return program.Serialize();
+}
+
 // Adds the first mutations of some files, at least one of each kind.
 void AddMutations(Seeds& seeds, const std::string& corpus, const std::vector<std::string>& files,
                   uint64_t seed, uint64_t count) {
@@ -242,6 +259,15 @@ void AddProgramSeeds(Seeds& seeds) {
     changed[at] = static_cast<char>(changed[at] ^ 1);
     add("companion_data", absl::StrCat("changed_", at), changed);
   }
+
+  const std::string parameters = ParameterFile({"v", "w"});
+  add("parameter_file", "two_tensors", parameters);
+  add("parameter_file", "one_tensor", ParameterFile({"w"}));
+  add("parameter_file", "unknown_tensor", ParameterFile({"u"}));
+  add("parameter_file", "with_methods", TwoMethods());
+  add("parameter_file", "packed_name", "f32/2/3/n/w");
+  add("parameter_file", "packed_large", "vnni2/4611686018427387904/4/t/w");
+  AddMutations(seeds, "parameter_file", {parameters}, 3, 24);
 }
 
 }  // namespace belay::fuzz

@@ -1,4 +1,4 @@
-// Companion files and signatures.
+// Companion files, signatures and parameter files.
 #include "fuzz/negative/companion_program.h"
 
 #include <string>
@@ -142,7 +142,87 @@ constexpr NegativeBytes kSignatures[] = {
      }},
 };
 
+void AddTensor(const std::string& key, std::vector<int64_t> sizes, TestProgram& program,
+               uint32_t dtype = 7) {
+  uint64_t bytes = 4;
+  for (const int64_t size : sizes) bytes *= static_cast<uint64_t>(size);
+  schema::NamedData* data = program.metadata().add_named_data();
+  data->set_key(key);
+  data->set_segment(program.AddSegment(schema::Segment::NAMED_DATA, std::string(bytes, 'w')));
+  data->set_size(bytes);
+  schema::TensorLayout* layout = data->mutable_layout();
+  layout->set_dtype(dtype);
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    layout->add_sizes(sizes[d]);
+    layout->mutable_dim_order()->push_back(static_cast<char>(d));
+  }
+  data->set_replaceable(true);
+}
+
+std::string ParameterFile(const std::string& key, std::vector<int64_t> sizes, uint32_t dtype = 7) {
+  TestProgram program;
+  AddTensor(key, std::move(sizes), program, dtype);
+  return program.Serialize();
+}
+
+constexpr NegativeBytes kParameters[] = {
+    {"C1_header_short", "63 bytes of a header", kLoss, "63 bytes",
+     [] { return ParameterFile("w", {2, 3}).substr(0, 63); }},
+    {"C5_tensor_absent", "a layout whose data is missing", kInvalid, "segment 0 does not exist",
+     [] {
+       TestProgram program;
+       schema::NamedData* data = program.metadata().add_named_data();
+       data->set_key("w");
+       data->set_size(24);
+       return program.Serialize();
+     }},
+    {"C8_other_magic", "a companion file", kLoss, "not a program file", [] { return Valid(); }},
+    {"T1_layout_absent", "data without a layout", kInvalid, "'w' has no layout",
+     [] {
+       TestProgram program;
+       program.AddNamedData("w", std::string(24, 'w'));
+       return program.Serialize();
+     }},
+    {"T3_with_methods", "a program with a method", kInvalid, "which has no methods",
+     [] {
+       TestProgram program;
+       program.AddMethod("forward");
+       return program.Serialize();
+     }},
+    {"T4_unknown_tensor", "a name that the program does not have", kInvalid,
+     "unknown parameters 'v'", [] { return ParameterFile("v", {2, 3}); }},
+    {"T4_fixed_data", "data that is not replaceable", kInvalid,
+     "the program does not allow to replace it", [] { return ParameterFile("fixed", {1}); }},
+    {"N1_other_sizes", "more elements", kInvalid, "expected float32 [2,3], got float32 [2,4]",
+     [] { return ParameterFile("w", {2, 4}); }},
+    {"N1_other_dtype", "elements of another type and the same size", kInvalid,
+     "expected float32 [2,3], got int32 [2,3]", [] { return ParameterFile("w", {2, 3}, 4); }},
+    {"N4_other_order", "columns first", kInvalid, "got float32 [2,3], not row-major",
+     [] {
+       TestProgram program;
+       AddTensor("w", {2, 3}, program);
+       program.metadata().mutable_named_data(0)->mutable_layout()->set_dim_order(
+           std::string("\1\0", 2));
+       return program.Serialize();
+     }},
+    {"P2_size_of_data", "fewer bytes than the layout says", kInvalid, "a tensor of 24 bytes",
+     [] {
+       TestProgram program;
+       AddTensor("w", {2, 3}, program);
+       program.metadata().mutable_named_data(0)->set_size(20);
+       return program.Serialize();
+     }},
+};
+
 }  // namespace
+
+std::string ReplaceableProgram() {
+  TestProgram program;
+  AddTensor("fixed", {1}, program);
+  program.metadata().mutable_named_data(0)->set_replaceable(false);
+  AddTensor("w", {2, 3}, program);
+  return program.Serialize();
+}
 
 std::string CompanionProgram() { return WithCompanion().Serialize(); }
 
@@ -161,6 +241,7 @@ Ed25519SecretKey SigningKey() {
 std::vector<NegativeFile> CompanionFiles() {
   std::vector<NegativeFile> files = FilesOf(kCompanions, NegativeReader::kCompanion, ".data");
   Append(files, FilesOf(kSignatures, NegativeReader::kSignature, ".sig"));
+  Append(files, FilesOf(kParameters, NegativeReader::kParameters, ".params"));
   struct Placed {
     const char* name;
     const char* what;

@@ -11,6 +11,9 @@ namespace belay::fuzz {
 // Has two segments in "model.data".
 std::string CompanionProgram();
 
+// Has a replaceable tensor "w", f32[2,3], and named data "fixed" of 4 bytes.
+std::string ReplaceableProgram();
+
 // The program that negative signatures claim to sign, with this key.
 std::string SignedProgram();
 Ed25519SecretKey SigningKey();

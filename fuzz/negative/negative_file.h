@@ -16,6 +16,7 @@ enum class NegativeReader : uint8_t {
   kProgram,       // .belay: opened, its methods loaded with all kernels and backends, and executed
   kCompanion,     // .data: "model.data" beside CompanionProgram()
   kSignature,     // .sig: of SignedProgram(), by a trusted key
+  kParameters,    // .params: parameters of ReplaceableProgram()
   kArchive,       // .pt2: imported
   kSavedTensors,  // .pt: weights by torch.save
   kArray,         // .npy: an input of ArrayProgram()

@@ -31,7 +31,7 @@ std::vector<NegativeFile> ProgramTableFiles();        // T, P1, P2 of .belay
 std::vector<NegativeFile> ProgramTensorFiles();       // N of .belay
 std::vector<NegativeFile> ProgramInstructionFiles();  // I of .belay
 std::vector<NegativeFile> ProgramKernelFiles();       // K, N8, P2: programs that load
-std::vector<NegativeFile> CompanionFiles();           // .data, .sig
+std::vector<NegativeFile> CompanionFiles();           // .data, .sig, .params
 std::vector<NegativeFile> ArchiveContainerFiles();    // C, P4 of .pt2
 std::vector<NegativeFile> ArchiveContentFiles();      // T, N, I, B, P of .pt2
 std::vector<NegativeFile> SavedTensorFiles();         // .pt

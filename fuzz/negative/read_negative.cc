@@ -25,6 +25,7 @@
 #include "runtime/executor/testing/program_builder.h"
 #include "runtime/io/npy_values.h"
 #include "runtime/kernels/standard_kernels.h"
+#include "runtime/parameters/parameters.h"
 #include "runtime/program/program.h"
 #include "runtime/program/signature.h"
 
@@ -61,7 +62,9 @@ std::string Write(const std::string& directory, const std::string& name, const s
 }
 
 Program::Options Tight() {
-  return {.limits = TightLimits(), .companion_root = "", .verifier = nullptr};
+  Program::Options options;
+  options.limits = TightLimits();
+  return options;
 }
 
 absl::Status Run(const Program& program) {
@@ -122,6 +125,13 @@ absl::Status ReadSignature(const NegativeFile& file, const std::string& director
   return Program::Open(program, options).status();
 }
 
+absl::Status ReadParameters(const NegativeFile& file, const std::string& directory) {
+  const std::string program = Write(directory, "model.belay", ReplaceableProgram());
+  const auto parameters = std::make_shared<Parameters>();
+  ABSL_RETURN_IF_ERROR(parameters->AddFile(Write(directory, file.name, file.bytes), Tight()));
+  return parameters->Open(program, Tight()).status();
+}
+
 absl::Status ReadArray(const NegativeFile& file) {
   TestProgram program;
   TestMethod forward = program.AddMethod("forward");
@@ -162,6 +172,8 @@ absl::Status ReadNegative(const NegativeFile& file, const std::string& directory
       return ReadCompanion(file, directory);
     case NegativeReader::kSignature:
       return ReadSignature(file, directory);
+    case NegativeReader::kParameters:
+      return ReadParameters(file, directory);
     case NegativeReader::kArchive:
       return exir::ImportFile(Write(directory, file.name, file.bytes), Ops(), TightImportOptions())
           .status();

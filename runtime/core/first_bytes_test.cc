@@ -22,7 +22,7 @@ TEST(DescribeFirstBytesTest, NamesCommonWrongFiles) {
   EXPECT_EQ(Describe("BELAY\r\n\x1c\x01"sv), "it is a companion file of a Belay program");
   EXPECT_THAT(Describe("BELAY\n\x1a\x01"sv), StartsWith("it is a Belay file that was damaged"));
   EXPECT_THAT(Describe("PK\3\4\x14"sv),
-              StartsWith("it is a zip file, like the .pt2 archives that"));
+              StartsWith("it is a zip file, like .npz files and the .pt2 archives that"));
   EXPECT_EQ(Describe("\x93NUMPY\1\0"sv), "it is a NumPy array");
   EXPECT_EQ(Describe("\x80\2}"sv), "it is a pickle");
   EXPECT_EQ(Describe("\x80\4}"sv), "it is a pickle");

@@ -74,11 +74,13 @@ absl::Status ReadAll(int fd, const std::string& path, absl::Span<char> bytes) {
 }
 
 absl::Status WritePieces(FileDescriptor& file, const std::string& path,
-                         absl::Span<const std::string_view> pieces) {
+                         absl::Span<const std::string_view> pieces,
+                         absl::FunctionRef<void(std::string_view)> done) {
   for (std::string_view piece : pieces) {
     if (const int error = WriteAll(file.get(), piece); error != 0) {
       return SystemError("write", path, error);
     }
+    done(piece);
   }
   // Without fsync, a full disk may only be detected after the rename. Pipes and some file systems
   // return EINVAL: they need no fsync.
@@ -131,10 +133,11 @@ bool IsWrittenDirectly(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
 }
 
-absl::Status WriteDirectly(const std::string& path, absl::Span<const std::string_view> pieces) {
+absl::Status WriteDirectly(const std::string& path, absl::Span<const std::string_view> pieces,
+                           absl::FunctionRef<void(std::string_view)> done) {
   FileDescriptor file(OpenRetrying(AT_FDCWD, path.c_str(), O_WRONLY | O_CLOEXEC));
   if (file.get() < 0) return SystemError("open", path, errno);
-  ABSL_RETURN_IF_ERROR(WritePieces(file, path, pieces));
+  ABSL_RETURN_IF_ERROR(WritePieces(file, path, pieces, done));
   if (const int error = file.Close(); error != 0) return SystemError("write", path, error);
   return absl::OkStatus();
 }
@@ -203,13 +206,13 @@ MappedFile::~MappedFile() {
   if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
-absl::Status WriteFileAtomically(const std::string& path,
-                                 absl::Span<const std::string_view> pieces) {
+absl::Status WriteFileAtomically(const std::string& path, absl::Span<const std::string_view> pieces,
+                                 absl::FunctionRef<void(std::string_view)> done) {
   ABSL_RETURN_IF_ERROR(CheckPath(path));
-  if (IsWrittenDirectly(path)) return WriteDirectly(path, pieces);
+  if (IsWrittenDirectly(path)) return WriteDirectly(path, pieces, done);
   std::string temporary;
   if (FileDescriptor nameless(OpenNameless(path)); nameless.get() >= 0) {
-    ABSL_RETURN_IF_ERROR(WritePieces(nameless, path, pieces));
+    ABSL_RETURN_IF_ERROR(WritePieces(nameless, path, pieces, done));
     // Without /proc, the bytes are written again below.
     if (NameFile(nameless.get(), path, temporary) == 0) return Rename(nameless, temporary, path);
   }
@@ -221,7 +224,7 @@ absl::Status WriteFileAtomically(const std::string& path,
   }
   if (fd < 0) return SystemError("create", path, EEXIST);
   FileDescriptor file(fd);
-  if (absl::Status status = WritePieces(file, path, pieces); !status.ok()) {
+  if (absl::Status status = WritePieces(file, path, pieces, done); !status.ok()) {
     ::unlink(temporary.c_str());
     return status;
   }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
@@ -74,8 +75,11 @@ class MappedFile {
 // A killed process leaves no temporary file, except between naming and renaming: PATH.tmp-PID-N,
 // which is never read; later calls choose other names. A `path` that is not a regular file (a
 // device, a pipe, standard output as /dev/stdout) is written directly.
-absl::Status WriteFileAtomically(const std::string& path,
-                                 absl::Span<const std::string_view> pieces);
+// Calls `done` with each piece after writing it, so that its pages can be released; pieces may be
+// written and reported twice.
+absl::Status WriteFileAtomically(
+    const std::string& path, absl::Span<const std::string_view> pieces,
+    absl::FunctionRef<void(std::string_view)> done = [](std::string_view) {});
 
 }  // namespace belay
 

@@ -57,6 +57,16 @@ TEST_F(MappedFileTest, WrittenPiecesRoundTrip) {
   EXPECT_EQ(CountFiles(), 1);
 }
 
+TEST_F(MappedFileTest, ReportsPiecesThatWereWritten) {
+  std::string done;
+  const auto append = [&](std::string_view piece) { done.append(piece).append("|"); };
+  ASSERT_OK(WriteFileAtomically(Path("pieces"), {"a", "bc"}, append));
+  EXPECT_EQ(done, "a|bc|");
+  done.clear();
+  ASSERT_OK(WriteFileAtomically("/dev/null", {"a", "bc"}, append));
+  EXPECT_EQ(done, "a|bc|");
+}
+
 TEST_F(MappedFileTest, EmptyFileIsEmptySpan) {
   EXPECT_OK(WriteFileAtomically(Path("f"), {}));
   ASSERT_OK_AND_ASSIGN(const std::shared_ptr<const MappedFile> file, MappedFile::Open(Path("f")));

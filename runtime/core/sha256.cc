@@ -10,9 +10,17 @@ namespace belay {
 static_assert(kSha256Bytes == SHA256_DIGEST_LENGTH);
 
 std::string Sha256(absl::Span<const std::string_view> pieces) {
+  return Sha256(pieces, [](std::string_view) {});
+}
+
+std::string Sha256(absl::Span<const std::string_view> pieces,
+                   absl::FunctionRef<void(std::string_view)> done) {
   SHA256_CTX state;
   SHA256_Init(&state);
-  for (std::string_view piece : pieces) SHA256_Update(&state, piece.data(), piece.size());
+  for (std::string_view piece : pieces) {
+    SHA256_Update(&state, piece.data(), piece.size());
+    done(piece);
+  }
   std::string digest(kSha256Bytes, '\0');
   SHA256_Final(reinterpret_cast<unsigned char*>(digest.data()), &state);
   return digest;

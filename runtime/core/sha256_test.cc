@@ -26,5 +26,13 @@ TEST(Sha256Test, ConcatenatesPieces) {
   EXPECT_EQ(Sha256(pieces), Sha256(std::string_view("abc")));
 }
 
+TEST(Sha256Test, ReportsPiecesThatWereRead) {
+  const std::string_view pieces[] = {"a", "", "bc"};
+  std::string done;
+  EXPECT_EQ(Sha256(pieces, [&](std::string_view piece) { done.append(piece).append("|"); }),
+            Sha256(std::string_view("abc")));
+  EXPECT_EQ(done, "a||bc|");
+}
+
 }  // namespace
 }  // namespace belay

@@ -103,12 +103,13 @@ class ProgramDelegate final : public DelegateHandle {
 
 absl::StatusOr<std::unique_ptr<DelegateHandle>> OpenProgramDelegate(
     const DelegateInitContext& context, absl::Span<const std::byte> blob, const Limits& limits,
-    const KernelRegistry& kernels, const BackendRegistry& backends) {
+    const KernelRegistry& kernels, const BackendRegistry& backends,
+    std::shared_ptr<const void> owner) {
   // The caller keeps the blob alive.
   Program::Options options;
   options.limits = limits;
   options.named_data = context.named_data;
-  ABSL_ASSIGN_OR_RETURN(Program program, Program::OpenBytes(nullptr, blob, options));
+  ABSL_ASSIGN_OR_RETURN(Program program, Program::OpenBytes(std::move(owner), blob, options));
   ABSL_RETURN_IF_ERROR(
       context.memory->Take(program.plans_bytes(), "the plan of the program in the blob"));
   return ProgramDelegate::Create(context, std::move(program), kernels, backends);

@@ -16,7 +16,8 @@ namespace belay {
 
 // Opens `blob` as a program file, validated like any other, and loads its method "forward" for the
 // call described by `context`. The blob, the registries and the context's threads must outlive the
-// handle. Weights are used in place, in the blob or in the context's named data.
+// handle. Weights are used in place, in the blob or in the context's named data, which `owner` may
+// keep alive.
 //   kInvalidArgument  the program's numbers of inputs and outputs differ from the call's, or it
 //                     mutates an input
 //   errors of Program::OpenBytes and Method::Load
@@ -28,7 +29,8 @@ namespace belay {
 //   errors of Method::SetInput and Execute
 absl::StatusOr<std::unique_ptr<DelegateHandle>> OpenProgramDelegate(
     const DelegateInitContext& context, absl::Span<const std::byte> blob, const Limits& limits,
-    const KernelRegistry& kernels, const BackendRegistry& backends);
+    const KernelRegistry& kernels, const BackendRegistry& backends,
+    std::shared_ptr<const void> owner = nullptr);
 
 }  // namespace belay
 

@@ -60,3 +60,48 @@ def family_list(name, families):
             for family in families
         ]) + ") > $@",
     )
+
+def selected_kernels_header(name, families):
+    """Writes <name>.h: AddSelectedKernels() adds the families whose macro is defined.
+
+    Args:
+      name: name of the header.
+      families: families, as above.
+    """
+    lines = [
+        "// Kernels of chosen families, for applications that link only these: of each folder of",
+        "// runtime/kernels whose macro, such as BELAY_KERNELS_GEMM, is defined. The package's components",
+        "// kernels-<folder> define them. BELAY_KERNELS_REFERENCE has a kernel for every call of every",
+        "// operator; the others are faster, each for some calls.",
+        "#ifndef BELAY_RUNTIME_KERNELS_SELECTED_KERNELS_H_",
+        "#define BELAY_RUNTIME_KERNELS_SELECTED_KERNELS_H_",
+        "",
+        "#include \"absl/status/status.h\"",
+        "#include \"absl/types/span.h\"",
+        "#include \"runtime/kernel_interface/kernel_registry.h\"",
+        "#include \"runtime/kernels/reference/reference_kernels.h\"",
+        "",
+        "namespace belay {",
+        "",
+    ]
+    lines += ["absl::Span<const Kernel> %s();" % family.function for family in families]
+    lines += [
+        "",
+        "// kAlreadyExists if a kernel is registered already.",
+        "static inline absl::Status AddSelectedKernels([[maybe_unused]] KernelRegistry& registry) {",
+        "#ifdef BELAY_KERNELS_REFERENCE",
+        "  if (absl::Status status = AddReferenceKernels(registry); !status.ok()) return status;",
+        "#endif",
+    ]
+    for family in families:
+        lines += [
+            "#ifdef BELAY_KERNELS_%s" % family.file.split("/")[2].upper(),
+            "  if (absl::Status status = registry.Add(%s()); !status.ok()) return status;" % family.function,
+            "#endif",
+        ]
+    lines += ["  return absl::OkStatus();", "}", "", "}  // namespace belay", "", "#endif"]
+    native.genrule(
+        name = name + "_header",
+        outs = [name + ".h"],
+        cmd = "cat > $@ <<'END'\n%s\nEND" % "\n".join(lines),
+    )

@@ -55,14 +55,25 @@ TEST_F(NamedConstantsTest, AreUsedInPlace) {
 }
 
 TEST_F(NamedConstantsTest, NeedAnEnclosingProgram) {
-  EXPECT_THAT(
-      OpenFileBytes(program_.Serialize()),
-      StatusIs(kMissing, HasSubstr("constants[0]: named data 'w' of an enclosing program")));
+  EXPECT_THAT(OpenFileBytes(program_.Serialize()),
+              StatusIs(kMissing,
+                       HasSubstr("constants[0]: named data 'w': the program has no such data, and "
+                                 "there is no enclosing program")));
 }
 
 TEST_F(NamedConstantsTest, ErrorNamesMissingKey) {
   constant().set_named_data("v");
   EXPECT_THAT(Open(), StatusIs(kMissing, HasSubstr("constants[0]: named data 'v': no such data")));
+}
+
+// A program's own data hides those of the enclosing program.
+TEST_F(NamedConstantsTest, MayBeTheProgramsOwnData) {
+  program_.AddNamedData("v", std::string(8, 'v'));
+  program_.AddNamedData("w", std::string(24, 'w'));
+  ASSERT_OK_AND_ASSIGN(const Program program, Open());
+  const auto& tensor = std::get<TensorPlan>(program.methods()[0].values[0]);
+  EXPECT_EQ(tensor.constant.data(), program.named_data()[1].bytes.data());
+  EXPECT_OK(OpenFileBytes(program_.Serialize()).status());
 }
 
 TEST_F(NamedConstantsTest, SizeMustMatchData) {

@@ -61,10 +61,8 @@ absl::StatusOr<const MethodPlan*> Program::FindMethod(std::string_view name) con
 }
 
 absl::StatusOr<absl::Span<const std::byte>> Program::FindNamedData(std::string_view key) const {
-  const auto it =
-      std::lower_bound(named_data_.begin(), named_data_.end(), key,
-                       [](const NamedDataPlan& data, std::string_view k) { return data.key < k; });
-  if (it != named_data_.end() && it->key == key) return it->bytes;
+  const NamedDataPlan* found = belay::FindNamedData(named_data_, key);
+  if (found != nullptr) return found->bytes;
   return absl::NotFoundError(absl::StrCat("no named data ", Quoted(key), " in the program"));
 }
 

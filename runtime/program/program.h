@@ -20,6 +20,7 @@
 #include "runtime/core/named_data_map.h"
 #include "runtime/program/file_verifier.h"
 #include "runtime/program/limits.h"
+#include "runtime/program/named_tensors.h"
 #include "runtime/program/plan.h"
 #include "runtime/schema/file_format.h"
 
@@ -40,6 +41,7 @@ struct NamedDataPlan {
   std::string key;
   absl::Span<const std::byte> bytes;
   uint64_t alignment = 1;
+  bool replaceable = false;
 };
 
 // Immutable; all const methods are thread-safe. Move-only.
@@ -59,6 +61,9 @@ class Program {
     // Named data of the enclosing program, for constants stored there; nullptr for none. Its blobs
     // must outlive the program.
     const NamedDataMap* named_data = nullptr;
+    // Called with each named tensor; replaces some (runtime/parameters). Kept alive by the program.
+    // nullptr: all are used as stored. Not used by FromParts.
+    std::shared_ptr<NamedTensors> named_tensors;
   };
   // Maps (or copies) the file and validates it.
   //   kNotFound, kPermissionDenied, kUnavailable  the file can't be read
@@ -68,7 +73,7 @@ class Program {
   //                       the rule, the location and the values
   //   kResourceExhausted  a limit
   //   kNotFound           a constant's key is missing in Options::named_data; names the key
-  //   errors of Options::verifier
+  //   errors of Options::verifier and Options::named_tensors
   static absl::StatusOr<Program> Open(const std::string& path, const Options& options);
   static absl::StatusOr<Program> Open(const std::string& path) { return Open(path, Options()); }
   // As Open, from memory aligned to kSegmentAlignment or less. Constants with misaligned elements
@@ -118,6 +123,10 @@ class Program {
   Limits limits_;
   friend class ProgramValidator;
 };
+
+// Returns the entry of a key; nullptr if there is none. `sorted` are in the order of their keys.
+// O(log n).
+const NamedDataPlan* FindNamedData(absl::Span<const NamedDataPlan> sorted, std::string_view key);
 
 }  // namespace belay
 

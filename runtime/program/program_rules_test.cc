@@ -194,6 +194,9 @@ const RuleCase kRuleCases[] = {
      EDIT(schema::TensorLayout* layout = program.mutable_named_data(0)->mutable_layout();
           layout->set_dtype(1); layout->add_sizes(12); layout->set_dim_order(std::string("\0", 1))),
      kInvalid, "named_data[0].layout: a tensor of 12 bytes, the data has 11"},
+    {"NamedDataReplaceableWithoutLayout",
+     EDIT(program.mutable_named_data(0)->set_replaceable(true)), kInvalid,
+     "named_data[0]: is replaceable and has no layout"},
     {"NamedDataLayoutWithoutDtype", EDIT(program.mutable_named_data(0)->mutable_layout()), kInvalid,
      "named_data[0].layout.dtype: 0 is not a dtype"},
     {"NamedDataLayoutMalformed",

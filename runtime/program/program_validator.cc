@@ -140,11 +140,13 @@ absl::StatusOr<Program> ProgramValidator::Validate(std::shared_ptr<const void> o
     }
   }
   program.segments_ = std::move(segments.plans);
-  ABSL_ASSIGN_OR_RETURN(const std::vector<absl::Span<const std::byte>> constants,
-                        ValidateConstants(metadata.constants, program.segments_, options.named_data,
-                                          named_constants));
-  ABSL_ASSIGN_OR_RETURN(program.named_data_,
-                        ValidateNamedData(metadata.named_data, program.segments_));
+  ABSL_ASSIGN_OR_RETURN(
+      program.named_data_,
+      ValidateNamedData(metadata.named_data, program.segments_, options.named_tensors.get()));
+  ABSL_ASSIGN_OR_RETURN(
+      const std::vector<absl::Span<const std::byte>> constants,
+      ValidateConstants(metadata.constants, program.segments_, program.named_data_,
+                        options.named_data, named_constants));
   uint64_t bytes = file.size();
   for (const SegmentPlan& segment : program.segments_) {
     if (segment.companion.empty()) continue;
@@ -166,6 +168,7 @@ absl::StatusOr<Program> ProgramValidator::Validate(std::shared_ptr<const void> o
   program.bytes_ = file;
   program.limits_ = limits;
   segments.owners.push_back(std::move(owner));
+  segments.owners.push_back(options.named_tensors);
   program.owner_ =
       std::make_shared<const std::vector<std::shared_ptr<const void>>>(std::move(segments.owners));
   return program;

@@ -108,19 +108,22 @@ class FileWalk {
 
 // Returns the named data referenced by a constant.
 absl::StatusOr<absl::Span<const std::byte>> NamedConstant(const ConstantMessage& constant,
-                                                          const NamedDataMap* named_data,
+                                                          absl::Span<const NamedDataPlan> own,
+                                                          const NamedDataMap* enclosing,
                                                           const MetadataPath& path) {
   const std::string_view key = constant.named_data;
   if (constant.segment != 0 || constant.offset != 0) {
     return path.Error(absl::StrCat("is named data and has segment ", constant.segment, " at ",
                                    constant.offset, ", expected 0 and 0"));
   }
-  if (named_data == nullptr) {
-    return absl::NotFoundError(
-        absl::StrCat(path.ToString(), ": named data ", Quoted(key),
-                     " of an enclosing program, but there is no enclosing program"));
+  absl::StatusOr<absl::Span<const std::byte>> bytes;
+  if (const NamedDataPlan* data = FindNamedData(own, key); data != nullptr) {
+    bytes = data->bytes;
+  } else if (enclosing == nullptr) {
+    bytes = absl::NotFoundError("the program has no such data, and there is no enclosing program");
+  } else {
+    bytes = enclosing->Find(key);
   }
-  const absl::StatusOr<absl::Span<const std::byte>> bytes = named_data->Find(key);
   if (!bytes.ok()) {
     return Annotate(bytes.status(), absl::StrCat(path.ToString(), ": named data ", Quoted(key)));
   }
@@ -246,9 +249,16 @@ absl::StatusOr<absl::Span<const std::byte>> SegmentRange(absl::Span<const Segmen
   return bytes.subspan(offset, size);
 }
 
+const NamedDataPlan* FindNamedData(absl::Span<const NamedDataPlan> sorted, std::string_view key) {
+  const auto it =
+      std::lower_bound(sorted.begin(), sorted.end(), key,
+                       [](const NamedDataPlan& data, std::string_view k) { return data.key < k; });
+  return it != sorted.end() && it->key == key ? &*it : nullptr;
+}
+
 absl::StatusOr<std::vector<absl::Span<const std::byte>>> ValidateConstants(
     const WireList& messages, absl::Span<const SegmentPlan> segments,
-    const NamedDataMap* named_data, bool has_feature) {
+    absl::Span<const NamedDataPlan> own, const NamedDataMap* enclosing, bool has_feature) {
   const MetadataPath metadata;
   std::vector<absl::Span<const std::byte>> constants;
   constants.reserve(messages.count);
@@ -264,7 +274,7 @@ absl::StatusOr<std::vector<absl::Span<const std::byte>>> ValidateConstants(
                 absl::StrCat("the program does not require the feature '", kNamedConstants, "'"));
       }
       ABSL_ASSIGN_OR_RETURN(const absl::Span<const std::byte> bytes,
-                            NamedConstant(constant, named_data, path));
+                            NamedConstant(constant, own, enclosing, path));
       constants.push_back(bytes);
       continue;
     }
@@ -280,8 +290,9 @@ absl::StatusOr<std::vector<absl::Span<const std::byte>>> ValidateConstants(
   return constants;
 }
 
-absl::StatusOr<std::vector<NamedDataPlan>> ValidateNamedData(
-    const WireList& messages, absl::Span<const SegmentPlan> segments) {
+absl::StatusOr<std::vector<NamedDataPlan>> ValidateNamedData(const WireList& messages,
+                                                             absl::Span<const SegmentPlan> segments,
+                                                             NamedTensors* tensors) {
   const MetadataPath metadata;
   std::vector<NamedDataPlan> named_data;
   named_data.reserve(messages.count);
@@ -302,6 +313,7 @@ absl::StatusOr<std::vector<NamedDataPlan>> ValidateNamedData(
         plan.bytes, SegmentRange(segments, data.segment, SegmentPlan::Kind::kNamedData, data.offset,
                                  data.size, path));
     plan.alignment = std::max<uint64_t>(data.alignment, 1);
+    plan.replaceable = data.replaceable;
     if (data.offset % plan.alignment != 0 || plan.alignment > segments[data.segment].alignment) {
       return MetadataPath(path, "alignment")
           .Error(absl::StrCat("offset ", data.offset, " in a segment aligned to ",
@@ -318,6 +330,13 @@ absl::StatusOr<std::vector<NamedDataPlan>> ValidateNamedData(
         return layout_path.Error(absl::StrCat("a tensor of ", tensor.max_bytes,
                                               " bytes, the data has ", plan.bytes.size()));
       }
+      if (tensors != nullptr) {
+        ABSL_ASSIGN_OR_RETURN(
+            plan.bytes, tensors->Choose({plan.key, tensor.dtype, tensor.sizes, tensor.dim_order,
+                                         plan.bytes, plan.replaceable}));
+      }
+    } else if (plan.replaceable) {
+      return path.Error("is replaceable and has no layout");
     }
     named_data.push_back(std::move(plan));
   }

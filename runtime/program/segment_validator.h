@@ -38,15 +38,17 @@ absl::StatusOr<absl::Span<const std::byte>> WholeSegment(absl::Span<const Segmen
                                                          uint64_t segment, SegmentPlan::Kind kind,
                                                          const MetadataPath& path);
 
-// Returns the constants, parallel to `messages`, the metadata's constants. `named_data` is the
-// enclosing program's, null for none. `has_feature`: the program declares that it uses named
-// constants.
+// Returns the constants, parallel to `messages`, the metadata's constants. `own` is the program's
+// named data, `enclosing` the enclosing program's, null for none. `has_feature`: the program
+// declares that it uses named constants.
 absl::StatusOr<std::vector<absl::Span<const std::byte>>> ValidateConstants(
     const WireList& messages, absl::Span<const SegmentPlan> segments,
-    const NamedDataMap* named_data, bool has_feature);
+    absl::Span<const NamedDataPlan> own, const NamedDataMap* enclosing, bool has_feature);
 
-absl::StatusOr<std::vector<NamedDataPlan>> ValidateNamedData(
-    const WireList& messages, absl::Span<const SegmentPlan> segments);
+// Passes named tensors to `tensors`, unless it is null.
+absl::StatusOr<std::vector<NamedDataPlan>> ValidateNamedData(const WireList& messages,
+                                                             absl::Span<const SegmentPlan> segments,
+                                                             NamedTensors* tensors);
 
 }  // namespace belay
 

@@ -86,7 +86,8 @@ bool IsFinite(const NpyArray& array) {
 }  // namespace
 
 absl::StatusOr<CalibrationPaths> ParseCalibration(const std::vector<std::string>& options,
-                                                  const std::vector<MethodOption>& methods) {
+                                                  const std::vector<MethodOption>& methods,
+                                                  std::string_view option) {
   CalibrationPaths paths;
   for (const std::string& text : options) {
     // Of several names that fit, the longest: names may have colons.
@@ -106,7 +107,8 @@ absl::StatusOr<CalibrationPaths> ParseCalibration(const std::vector<std::string>
       for (const MethodOption& method : methods) names.push_back(method.name);
       std::sort(names.begin(), names.end());
       return absl::InvalidArgumentError(
-          absl::StrCat("--calibration: unknown method ", Quoted(text.substr(0, colon)),
+          absl::StrCat(absl::string_view(option.data(), option.size()), ": unknown method ",
+                       Quoted(text.substr(0, colon)),
                        "; the methods are: ", OneLine(absl::StrJoin(names, ", "))));
     }
     paths.all.push_back(text);

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -20,11 +21,12 @@ namespace belay::tools {
 // Paths of --calibration, by method.
 using CalibrationPaths = exir::PerMethod<std::string>;
 
-// Parses [METHOD:]PATH of --calibration. Paths without a method are for the methods without paths of
+// Parses [METHOD:]PATH of --calibration, or of another option that messages name. Paths without a method are for the methods without paths of
 // their own. kInvalidArgument (bad usage): the part before a colon is not one of `methods`, and no
 // such file exists.
 absl::StatusOr<CalibrationPaths> ParseCalibration(const std::vector<std::string>& options,
-                                                  const std::vector<MethodOption>& methods);
+                                                  const std::vector<MethodOption>& methods,
+                                                  std::string_view option = "--calibration");
 
 // Calls of one method. The files of a call are read when it is executed.
 class CalibrationFiles : public exir::CalibrationData {

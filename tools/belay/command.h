@@ -21,16 +21,18 @@ int Report(const absl::Status& status);
 int ReportBadUsage(const absl::Status& status);
 
 struct LowerOptions {
-  std::string input, output, report, html, dump_after, external_constants, stage, tokenizer;
+  std::string input, output, report, html, dump_after, stage, tokenizer;
   std::string format;                 // "belay" or "pte" (ExecuTorch); "": by the output's suffix
   std::vector<std::string> max_size;  // VALUE or SYMBOL=VALUE: upper bounds of sizes
   int64_t random_seed = 0;            // exir::PipelineOptions::random_seed
   double min_delegated_flops = 0;     // a share; below it the result is kNegative, without a file
   std::vector<std::string> methods;   // name=path, or name=path:model
   std::vector<std::string> backends;  // [METHOD:]NAMES, or "none"; empty: the default of --backend
-  std::vector<std::string> compile_specs;     // BACKEND:KEY=VALUE
-  std::vector<std::string> constant_methods;  // NAME=VALUE
-  std::vector<std::string> chat_template;     // files (ReadChatTemplateFiles)
+  std::vector<std::string> compile_specs;       // BACKEND:KEY=VALUE
+  std::vector<std::string> constant_methods;    // NAME=VALUE
+  std::vector<std::string> external_constants;  // [PATTERN=]NAME
+  std::vector<std::string> replaceable;         // patterns
+  std::vector<std::string> chat_template;       // files (ReadChatTemplateFiles)
   int threads = 1;
   bool write_state_in_place = false;
   bool no_fold_constants = false;
@@ -60,6 +62,9 @@ struct QuantizeOptions {
   std::vector<std::string> max_size;     // as LowerOptions::max_size
   std::vector<std::string> calibration;  // as LowerOptions::calibration
   std::string max_loss;                  // as LowerOptions::max_loss
+  std::vector<std::string> labels;       // [METHOD:]PATH (MeasureAccuracy)
+  std::string metric;                    // a shell command (RunMetric); "" for none
+  int threads = 1;                       // execute the calibration data
   bool json = false;
   CommandLimits limits;
 };
@@ -91,7 +96,7 @@ struct GenerateTextOptions {
   std::vector<std::string> chat_template;  // files (ReadChatTemplateFiles); empty: the program's
   int64_t max_tokens = 128, context_length = 0, speculate = 0;
   llm::SamplerOptions sampling = llm::SamplerOptions::Greedy();
-  std::vector<std::string> stop, stop_tokens;
+  std::vector<std::string> stop, stop_tokens, data;
   bool ignore_end_tokens = false, json = false;
   int threads = 1;
   CommandLimits limits;

@@ -119,7 +119,7 @@ std::vector<Option> WithLimits(std::vector<Option> options, CommandLimits* limit
 
 WithinLimits::WithinLimits(const CommandLimits& limits, const std::vector<std::string>& files)
     : limits_(limits), start_(Clock::now()), scope_(&budget_) {
-  for (const std::string& file : files) file_bytes_ += exir::FileBytes(file);
+  for (const std::string& file : files) file_bytes_ += exir::SizeOfFile(file);
   std::set_new_handler(&NoMemory);
   command_start.store(start_, std::memory_order_relaxed);
   cpu_at_start.store(CpuTime(), std::memory_order_relaxed);

@@ -130,7 +130,7 @@ TEST_F(LimitedCommandTest, LowerNamesLimitAndWritesNothing) {
 TEST_F(LimitedCommandTest, CompanionsCountAsFiles) {
   for (const bool companion : {false, true}) {
     LowerOptions options{.input = kMlp, .output = Path("p.belay")};
-    if (companion) options.external_constants = "weights";
+    if (companion) options.external_constants = {"weights"};
     ASSERT_EQ(Capture([&] { return Lower(options); }).status, kDone);
     ASSERT_OK_AND_ASSIGN(const Program program, Program::Open(Path("p.belay")));
     WithinLimits within({}, {Path("p.belay")});

@@ -29,8 +29,10 @@ class FileCommandsTest : public TestInDirectory {
   std::string LowerMlp(const std::string& external_constants = "") const {
     const LowerOptions options{.input = kMlp,
                                .output = Path("mlp.belay"),
-                               .external_constants = external_constants,
-                               .backends = {"demo"}};
+                               .backends = {"demo"},
+                               .external_constants = external_constants.empty()
+                                                         ? std::vector<std::string>()
+                                                         : std::vector{external_constants}};
     const Outcome outcome = Capture([&] { return Lower(options); });
     EXPECT_EQ(outcome.status, kDone) << outcome.errors;
     return Path("mlp.belay");

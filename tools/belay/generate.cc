@@ -207,7 +207,8 @@ absl::Status GenerateAll(const GenerateTextOptions& options) {
   ABSL_RETURN_IF_ERROR(AddEngine(options.engine, kernels));
   ABSL_ASSIGN_OR_RETURN(
       const Program program,
-      OpenProgramFile(options.program, {options.limits.ForPrograms(FileAccess::kMap), {}}));
+      OpenProgramFile(options.program,
+                      {options.limits.ForPrograms(FileAccess::kMap), options.data}));
   limits.Add(program);
   std::unique_ptr<ThreadPool> threads;
   if (options.threads > 1) threads = std::make_unique<ThreadPool>(options.threads);
@@ -341,6 +342,7 @@ Command GenerateCommand() {
             &generate->context_length,
             "positions of the cache; default: that of the program, if known",
             {.least = 0}},
+           DataOption(&generate->data),
            EngineOption(&generate->engine),
            ThreadsOption(&generate->threads),
            {"--json", &generate->json, "prints tokens, text and rates as JSON"}},

@@ -127,6 +127,9 @@ int Lower(const LowerOptions& options) {
   exir::PipelineReport report;
   absl::StatusOr<exir::MethodPrograms> programs = ImportForLowering(**lowering, report);
   if (!programs.ok()) return Report(programs.status());
+  if (options.stage == "parameters") {
+    return Report(WriteParameters(options, **lowering, *std::move(programs)));
+  }
   const absl::StatusOr<std::optional<QuantizeReport>> quantized =
       QuantizeForLowering(**lowering, *programs, report);
   if (!quantized.ok()) return Report(quantized.status());
@@ -221,9 +224,15 @@ Command LowerCommand() {
             {.repeatable = true, .one_value = true}},
            {"--external-constants",
             &lower->external_constants,
-            "writes constants and named data to NAME-DIGEST.data next to the program file; with "
-            "--format=pte constants to NAME.ptd",
-            {.not_empty = true}},
+            "[PATTERN=]NAME: writes the constants whose name matches the pattern, or all others "
+            "and named data, to NAME-DIGEST.data next to the program file; with --format=pte "
+            "constants to NAME.ptd (repeatable)",
+            {.repeatable = true, .one_value = true}},
+           {"--replaceable",
+            &lower->replaceable,
+            "PATTERN: parameters that 'belay run --parameters' may replace: adapters, fine-tuned "
+            "heads (repeatable)",
+            {.repeatable = true, .one_value = true}},
            {"--tokenizer",
             &lower->tokenizer,
             "stores a Hugging Face tokenizer.json in the program, for belay generate",
@@ -257,7 +266,7 @@ Command LowerCommand() {
             {.not_empty = true}},
            {"--threads",
             &lower->threads,
-            "threads for backends' preprocessing",
+            "threads for backends' preprocessing and for calibration data",
             {.least = 1, .most = 1024}},
            {"--write-state-in-place", &lower->write_state_in_place,
             "updates buffers in place; a failed call leaves them partially written"},
@@ -288,8 +297,9 @@ Command LowerCommand() {
             {.not_empty = true}},
            {"--stage",
             &lower->stage,
-            "stops at this stage and writes the programs (.bir), for lower, inspect and verify",
-            {.one_of = {"aten", "edge", "lowered"},
+            "stops at this stage and writes the programs (.bir), for lower, inspect and verify; "
+            "'parameters': writes only the tensors of --replaceable, for --parameters",
+            {.one_of = {"aten", "edge", "lowered", "parameters"},
              .excludes = {"--format", "--external-constants", "--tokenizer", "--chat-template",
                           "--report", "--html", "--min-delegated-flops", "--dump-after"}}},
            {"--json",

@@ -186,11 +186,14 @@ TEST_F(LowerOptionsTest, MethodNamesAreUniqueUtf8) {
 TEST_F(LowerOptionsTest, ValidatesCompanionFileNames) {
   LowerOptions options = Options();
   for (const std::string& name :
-       {std::string("a/b"), std::string("w\xff"), std::string("a\nb"), std::string(218, 'x')}) {
-    options.external_constants = name;
+       {std::string("a/b"), std::string("w\xff"), std::string("a\nb"), std::string(218, 'x'),
+        std::string("=w"), std::string("layers.*="), std::string("layers.*=a/b")}) {
+    options.external_constants = {name};
     ExpectBadUsage(options, "--external-constants");
   }
-  options.external_constants = std::string(150, 'x');
+  options.external_constants = {"a", "b"};
+  ExpectBadUsage(options, "two files for constants without a rule: 'a' and 'b'");
+  options.external_constants = {std::string(150, 'x')};
   EXPECT_EQ(Capture([&] { return Lower(options); }).status, kDone);
 }
 

@@ -32,7 +32,7 @@ TEST_F(LowerPteTest, WritesExecuTorchProgram) {
 
 TEST_F(LowerPteTest, WritesExternalConstantsToSeparateFile) {
   LowerOptions options = Options();
-  options.external_constants = "weights";
+  options.external_constants = {"weights"};
   const Outcome outcome = Capture([&] { return Lower(options); });
   EXPECT_EQ(outcome.status, kDone) << outcome.errors;
   EXPECT_THAT(Files(), ElementsAre("m.pte", "weights.ptd"));

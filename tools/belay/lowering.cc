@@ -10,6 +10,8 @@
 #include "backends/aot_backends.h"
 #include "executorch/writer/portable_passes.h"
 #include "executorch/writer/program_serializer.h"
+#include "exir/constant_rules.h"
+#include "exir/emit/emitter.h"
 #include "exir/ops/standard_ops.h"
 #include "nlohmann/json.hpp"
 #include "runtime/core/annotate.h"
@@ -80,15 +82,40 @@ absl::Status CheckFormat(const LowerOptions& options) {
     return absl::InvalidArgumentError(
         absl::StrCat("--format: expected 'belay' or 'pte', got '", OneLine(options.format), "'"));
   }
-  const std::string& companion = options.external_constants;
-  // A digest of 32 digits is appended.
-  const std::string name = absl::StrCat(companion, "-", std::string(32, '0'), ".data");
-  if (!companion.empty() && !(IsUtf8(companion) && IsCompanionName(name))) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--external-constants: expected a prefix for a file name, without folders, in UTF-8, got '",
-        OneLine(companion), "'"));
-  }
   return absl::OkStatus();
+}
+
+// The values of --external-constants.
+struct ExternalConstants {
+  std::string others;  // the file of constants without a rule; "": the program file
+  std::vector<exir::ConstantRules::File> rules;
+};
+
+// Parses [PATTERN=]NAME.
+absl::StatusOr<ExternalConstants> ParseExternalConstants(const LowerOptions& options) {
+  ExternalConstants external;
+  for (const std::string& text : options.external_constants) {
+    const size_t equals = text.rfind('=');
+    const std::string tag = equals == std::string::npos ? text : text.substr(equals + 1);
+    // A digest of 32 digits is appended.
+    const std::string name = absl::StrCat(tag, "-", std::string(32, '0'), ".data");
+    if (tag.empty() || equals == 0 || !IsUtf8(text) || !IsCompanionName(name)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--external-constants: expected [PATTERN=]NAME with a prefix for a file name, without "
+          "folders, in UTF-8, got '",
+          OneLine(text), "'"));
+    }
+    if (equals != std::string::npos) {
+      external.rules.push_back({text.substr(0, equals), tag});
+    } else if (external.others.empty()) {
+      external.others = tag;
+    } else {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--external-constants: two files for constants without a rule: '",
+                       OneLine(external.others), "' and '", OneLine(tag), "'"));
+    }
+  }
+  return external;
 }
 
 // Finds the recipe, and checks the options that depend on it.
@@ -162,6 +189,11 @@ absl::StatusOr<std::unique_ptr<Lowering>> PrepareLowering(const LowerOptions& op
                         MethodsOf(command, options.input, options.methods, saved));
   ABSL_RETURN_IF_ERROR(SetQuantization(options, bad_usage, *lowering));
   ABSL_RETURN_IF_ERROR(CheckFormat(options));
+  ABSL_ASSIGN_OR_RETURN(ExternalConstants external, ParseExternalConstants(options));
+  lowering->pipeline.constants = {std::move(external.rules), options.replaceable};
+  if (options.stage == "parameters" && options.replaceable.empty()) {
+    return absl::InvalidArgumentError("--stage=parameters needs --replaceable");
+  }
   ABSL_ASSIGN_OR_RETURN(lowering->partitioners,
                         ChooseBackends(BackendsOf(options), options.compile_specs));
   for (const MethodOption& method : lowering->methods) {
@@ -238,18 +270,34 @@ absl::StatusOr<std::optional<QuantizeReport>> QuantizeForLowering(Lowering& lowe
       lowering.pipeline.progress("quantize", kEdge + (end - kEdge) * done);
     }
   };
-  return QuantizeMethods(programs, {*lowering.recipe, lowering.calibration, lowering.max_loss,
-                                    lowering.max_sizes, &lowering.partitioners.chosen, progress});
+  return QuantizeMethods(
+      programs, {*lowering.recipe, lowering.calibration, lowering.max_loss, lowering.max_sizes,
+                 lowering.pipeline.to_backend.threads, &lowering.partitioners.chosen, progress});
 }
 
 absl::StatusOr<exir::SerializedProgram> SerializeLowered(const LowerOptions& options,
                                                          const exir::ProgramImage& image,
                                                          const exir::OpRegistry& ops) {
+  ABSL_ASSIGN_OR_RETURN(const ExternalConstants external, ParseExternalConstants(options));
   if (IsPte(options)) {
-    return pte::SerializeProgram(image, ops, {.external_constants = options.external_constants});
+    return pte::SerializeProgram(image, ops, {.external_constants = external.others});
   }
-  return exir::SerializeProgram(
-      image, {.companions = true, .constants_companion = options.external_constants});
+  return exir::SerializeProgram(image,
+                                {.companions = true, .constants_companion = external.others});
+}
+
+absl::Status WriteParameters(const LowerOptions& options, const Lowering& lowering,
+                             exir::MethodPrograms programs) {
+  ABSL_RETURN_IF_ERROR(exir::ApplyConstantRules(lowering.pipeline.constants, programs));
+  ABSL_ASSIGN_OR_RETURN(const exir::NamedDataOutput data, exir::ReplaceableTensors(programs));
+  if (absl::EndsWith(options.output, ".ptd")) {
+    ABSL_ASSIGN_OR_RETURN(const exir::SerializedProgram file, pte::SerializeDataFile(data));
+    return exir::WriteSerializedProgram(file, options.output);
+  }
+  exir::EmitOptions emit;
+  emit.named_data = &data;
+  ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image, exir::EmitProgram({}, emit));
+  return exir::WriteProgramFile(image, options.output);
 }
 
 }  // namespace belay::tools

@@ -66,6 +66,12 @@ absl::StatusOr<exir::SerializedProgram> SerializeLowered(const LowerOptions& opt
                                                          const exir::ProgramImage& image,
                                                          const exir::OpRegistry& ops);
 
+// Writes the replaceable tensors of imported programs to the output: to a parameter file, or for a
+// name that ends in .ptd to a data file of ExecuTorch. Errors of ApplyConstantRules,
+// ReplaceableTensors and writing.
+absl::Status WriteParameters(const LowerOptions& options, const Lowering& lowering,
+                             exir::MethodPrograms programs);
+
 }  // namespace belay::tools
 
 #endif  // BELAY_TOOLS_BELAY_LOWERING_H_

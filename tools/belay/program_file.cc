@@ -34,15 +34,6 @@ bool IsProgramFile(absl::Span<const std::byte> file) {
 }
 
 absl::StatusOr<Program> OpenProgramFile(const std::string& path, const pte::OpenOptions& options) {
-  if (!options.data_files.empty()) {
-    ABSL_ASSIGN_OR_RETURN(const bool is_pte, pte::IsProgramFileAt(path));
-    if (!is_pte) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(path,
-                       ": --data is for ExecuTorch programs (.pte); Belay's name their "
-                       "companion files"));
-    }
-  }
   return pte::OpenAnyProgram(path, options);
 }
 
@@ -62,10 +53,12 @@ Option PayloadsOption(std::string* payloads) {
 }
 
 Option DataOption(std::vector<std::string>* data_files) {
-  return {"--data",
-          data_files,
-          "data files (.ptd) with tensors of an ExecuTorch program (repeatable)",
-          {.repeatable = true}};
+  return {
+      "--parameters,--data",
+      data_files,
+      "files with tensors by name: replaceable parameters (written with --stage=parameters), or "
+      "data of an ExecuTorch program (.ptd) (repeatable)",
+      {.repeatable = true}};
 }
 
 int64_t DynamicSizeFor(const Program& program, int64_t wanted) {

@@ -18,9 +18,7 @@ namespace belay::tools {
 // Returns whether a file begins like a program file of either kind.
 bool IsProgramFile(absl::Span<const std::byte> file);
 
-// Detects the kind by content; the file name does not matter. `data_files` are only for .pte;
-// Belay's programs name their companions themselves (kInvalidArgument). Otherwise as Program::Open
-// and pte::OpenProgram.
+// As pte::OpenAnyProgram.
 absl::StatusOr<Program> OpenProgramFile(const std::string& path, const pte::OpenOptions& options);
 
 // Returns the options of OpenProgramFile for the values of --data and --payloads. With payloads
@@ -30,7 +28,7 @@ pte::OpenOptions OpenOptionsFor(const Program::Options& program,
                                 const std::vector<std::string>& data_files,
                                 const std::string& payloads);
 
-// Return the options --data and --payloads.
+// Return the options --parameters (also --data) and --payloads.
 Option DataOption(std::vector<std::string>* data_files);
 Option PayloadsOption(std::string* payloads);
 

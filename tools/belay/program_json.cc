@@ -303,6 +303,7 @@ absl::StatusOr<json> ProgramJson(const Program& program) {
   for (const NamedDataPlan& data : program.named_data()) {
     out["named_data"].push_back(
         {{"key", data.key}, {"bytes", data.bytes.size()}, {"alignment", data.alignment}});
+    if (data.replaceable) out["named_data"].back()["replaceable"] = true;
   }
   for (const SegmentPlan& segment : program.segments()) {
     json entry{{"kind", std::string(SegmentName(segment.kind))},

@@ -7,6 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "backends/cpu/runtime/packed_parameters.h"
+#include "runtime/core/memory_budget.h"
 #include "runtime/core/named_data_map.h"
 #include "runtime/program/program.h"
 
@@ -15,16 +17,31 @@ namespace belay::tools {
 // The maximum depth of programs in delegates that commands follow.
 inline constexpr int kMaxNesting = 8;
 
-// `program` must outlive it.
+// Includes weights that the CPU backend packs when the program is loaded. `program` must outlive it.
 class ProgramNamedData final : public NamedDataMap {
  public:
-  explicit ProgramNamedData(const Program& program) : program_(program) {}
+  explicit ProgramNamedData(const Program& program)
+      : own_(program),
+        memory_("delegate_bytes", program.limits().delegate_bytes),
+        packed_(own_, memory_) {}
   absl::StatusOr<absl::Span<const std::byte>> Find(std::string_view key) const override {
-    return program_.FindNamedData(key);
+    return packed_.Find(key);
   }
 
  private:
-  const Program& program_;
+  class Own final : public NamedDataMap {
+   public:
+    explicit Own(const Program& program) : program_(program) {}
+    absl::StatusOr<absl::Span<const std::byte>> Find(std::string_view key) const override {
+      return program_.FindNamedData(key);
+    }
+
+   private:
+    const Program& program_;
+  };
+  Own own_;
+  MemoryBudget memory_;
+  cpu::PackedParameters packed_;
 };
 
 }  // namespace belay::tools

@@ -123,12 +123,12 @@ TEST_F(PteCommandsTest, MutationsFailOrExecute) {
   }
 }
 
-TEST_F(PteCommandsTest, DataFilesOnlyForExecuTorchPrograms) {
+TEST_F(PteCommandsTest, DataFilesMustHaveTensors) {
   RunOptions options{.program = Write("p.belay", SampleProgram().Serialize())};
   options.data = {Sample("add.pte")};
   const Outcome own = Capture([&] { return tools::Run(options); });
   EXPECT_EQ(own.status, kBadInput);
-  EXPECT_THAT(own.errors, HasSubstr("--data is for ExecuTorch programs"));
+  EXPECT_THAT(own.errors, AllOf(HasSubstr("add.pte"), HasSubstr("not a program file")));
   options.program = Sample("mlp.pte");
   const Outcome no_data = Capture([&] { return tools::Run(options); });
   EXPECT_EQ(no_data.status, kBadInput);

@@ -14,10 +14,13 @@
 #include "exir/quantize/recipe.h"
 #include "exir/serialize/saved_programs.h"
 #include "nlohmann/json.hpp"
+#include "runtime/core/annotate.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
 #include "tools/belay/command.h"
+#include "tools/belay/label_accuracy.h"
 #include "tools/belay/lowering.h"
+#include "tools/belay/metric_command.h"
 #include "tools/belay/printing.h"
 #include "tools/belay/progress.h"
 #include "tools/belay/quantized_methods.h"
@@ -72,6 +75,46 @@ absl::Status WritePageAndPrograms(const QuantizeOptions& options, const nlohmann
   return written;
 }
 
+exir::MethodPrograms CloneOf(const exir::MethodPrograms& programs) {
+  exir::MethodPrograms copy;
+  for (const auto& [name, program] : programs) copy.emplace_back(name, program.Clone());
+  return copy;
+}
+
+// Measures the programs before and after quantization by --labels and --metric. Adds the results to
+// the report, as JSON and as text.
+absl::Status Evaluate(const QuantizeOptions& options, const Lowering& lowering,
+                      const exir::MethodPrograms& before, const exir::MethodPrograms& after,
+                      nlohmann::json& json, std::string& text) {
+  ABSL_ASSIGN_OR_RETURN(const CalibrationPaths labels,
+                        ParseCalibration(options.labels, lowering.methods, "--labels"));
+  for (size_t i = 0; i < before.size(); ++i) {
+    const auto& [name, program] = before[i];
+    if (labels.Of(name).empty()) continue;
+    const absl::StatusOr<LabelAccuracy> accuracy =
+        MeasureAccuracy(labels.Of(name), lowering.max_sizes, name, program, after[i].second);
+    if (!accuracy.ok()) return Annotate(accuracy.status(), absl::StrCat("method '", name, "'"));
+    json["methods"][i]["labels"] = accuracy->ToJson();
+    absl::StrAppend(&text, "method ", OneLine(name), ": ", accuracy->ToString(), "\n");
+  }
+  if (options.metric.empty()) return absl::OkStatus();
+  double metric[2] = {};
+  for (bool quantized : {false, true}) {
+    const std::string file =
+        absl::StrCat(options.output, quantized ? ".int.tmp.bir" : ".float32.tmp.bir");
+    ABSL_RETURN_IF_ERROR(
+        exir::WriteSavedPrograms(quantized ? after : before, file, lowering.saved));
+    const absl::StatusOr<double> value = RunMetric(options.metric, file);
+    std::error_code error;
+    std::filesystem::remove(file, error);
+    ABSL_RETURN_IF_ERROR(value.status());
+    metric[quantized ? 1 : 0] = *value;
+  }
+  json["metric"] = {{"before", metric[0]}, {"after", metric[1]}};
+  absl::StrAppend(&text, "metric of the command: ", metric[1], ", float32 ", metric[0], "\n");
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 int Quantize(const QuantizeOptions& options) {
@@ -83,6 +126,7 @@ int Quantize(const QuantizeOptions& options) {
   lower.quantize = options.recipe;
   lower.calibration = options.calibration;
   lower.max_loss = options.max_loss;
+  lower.threads = options.threads;
   lower.limits = options.limits;
   bool bad_usage = false;
   const auto lowering = PrepareLowering(lower, bad_usage, "quantize");
@@ -100,17 +144,31 @@ int Quantize(const QuantizeOptions& options) {
   };
   exir::PipelineReport ignored;
   absl::StatusOr<exir::MethodPrograms> programs = ImportForLowering(**lowering, ignored);
+  const bool evaluates = !options.labels.empty() || !options.metric.empty();
+  exir::MethodPrograms before;
+  if (programs.ok() && evaluates) {
+    programs = exir::LowerToStage(*std::move(programs), exir::Stage::kEdge, (*lowering)->pipeline,
+                                  &ignored);
+    (*lowering)->pipeline.transform_passes = {};  // done
+    if (programs.ok()) before = CloneOf(*programs);
+  }
   if (!programs.ok()) return Report(programs.status());
   const absl::StatusOr<std::optional<QuantizeReport>> report =
       QuantizeForLowering(**lowering, *programs, ignored, /*end=*/1);
   if (!report.ok()) return Report(report.status());
-  const nlohmann::json json = QuantizeReportJson(**report);
+  nlohmann::json json = QuantizeReportJson(**report);
+  std::string text;
+  if (evaluates) {
+    const absl::Status status = Evaluate(options, **lowering, before, *programs, json, text);
+    if (!status.ok()) return Report(status);
+  }
   const absl::Status written = WritePageAndPrograms(options, json, *programs, (*lowering)->saved);
   if (!written.ok()) return Report(written);
   if (options.json) {
     std::cout << JsonText(json);
   } else {
     PrintQuantizeReport(**report, std::cout);
+    std::cout << text;
   }
   return kDone;
 }
@@ -157,6 +215,18 @@ Command QuantizeCommand() {
             "METRIC=VALUE: bound of the loss of each output over the calibration data; operators "
             "that cost most stay in float32. snr=DB, cosine=VALUE or mse=VALUE",
             {.not_empty = true}},
+           {"--labels",
+            &quantize->labels,
+            "[METHOD:]PATH: a folder with a folder of calls per class: also reports top-1 and "
+            "top-5 "
+            "accuracy, before and after (repeatable)",
+            {.repeatable = true, .one_value = true}},
+           {"--metric",
+            &quantize->metric,
+            "COMMAND: also reports the number that 'COMMAND FILE' prints last, for files (.bir) of "
+            "the programs before and after",
+            {.not_empty = true}},
+           ThreadsOption(&quantize->threads),
            {"--html",
             &quantize->html,
             "also writes this page for a browser: losses by node with their distributions, the "

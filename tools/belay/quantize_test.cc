@@ -426,6 +426,151 @@ TEST_F(StaticQuantizeTest, ErrorFeedbackNeedsCalibration) {
   ExpectVerifies();
 }
 
+// --- Channels ---
+
+TEST_F(StaticQuantizeTest, ChannelsAreScaledByTheData) {
+  for (const std::string recipe : {R"({"recipe": "weights-int8", "activation_scaling": true})",
+                                   R"({"recipe": "int8-static", "equalization": true})"}) {
+    const Outcome outcome = Capture([&] {
+      return Quantize({.input = kDigits,
+                       .output = Path("q.bir"),
+                       .recipe = Write("r.json", recipe),
+                       .calibration = {kDigitsCase}});
+    });
+    ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+    EXPECT_THAT(outcome.output, HasSubstr("activations are scaled, of"));
+    ExpectVerifies(0.5);
+  }
+}
+
+// --- XNNPACK ---
+
+TEST_F(StaticQuantizeTest, XnnpackExecutesItsPatternsInBothFormats) {
+  const Outcome quantized = Capture([&] {
+    return Quantize({.input = kDigits,
+                     .output = Path("q.bir"),
+                     .recipe = "int8-static",
+                     .backends = {"xnnpack"},
+                     .calibration = {kDigitsCase}});
+  });
+  ASSERT_EQ(quantized.status, kDone) << quantized.errors;
+  for (const std::string format : {"belay", "pte"}) {
+    const std::string file = Path("q." + format);
+    const Outcome lowered = Capture([&] {
+      return Lower({.input = Path("q.bir"),
+                    .output = file,
+                    .format = format,
+                    .min_delegated_flops = 1,
+                    .backends = {"xnnpack"}});
+    });
+    ASSERT_EQ(lowered.status, kDone) << lowered.errors;
+    const Outcome verified = Capture([&] {
+      // The delegate's arguments include a size, which only the library accepts.
+      return Verify({.archive = Path("q.bir"),
+                     .program = file,
+                     .payloads = "library",
+                     .calls = 2,
+                     .atol = 0.5});
+    });
+    EXPECT_EQ(verified.status, kDone) << verified.output << verified.errors;
+  }
+}
+
+TEST_F(QuantizeTest, ExecuTorchXnnpackQuantizesRowsAtRunTime) {
+  for (const std::string recipe : {"int8-dynamic", "8da4w"}) {
+    ASSERT_EQ(Run(recipe, kMlp).status, kDone);
+    const Outcome lowered = Capture([&] {
+      return Lower({.input = Path("q.bir"),
+                    .output = Path("q.pte"),
+                    .min_delegated_flops = 1,
+                    .backends = {"xnnpack"},
+                    .compile_specs = {"xnnpack:target=executorch-1.5"}});
+    });
+    ASSERT_EQ(lowered.status, kDone) << recipe << lowered.errors;
+    const Outcome verified = Capture([&] {
+      return Verify({.archive = Path("q.bir"), .program = Path("q.pte"), .calls = 2, .atol = 0.05});
+    });
+    EXPECT_EQ(verified.status, kDone) << recipe << verified.output << verified.errors;
+  }
+}
+
+// --- Labels and metrics ---
+
+class EvaluationTest : public StaticQuantizeTest {
+ protected:
+  Outcome RunWith(const std::vector<std::string>& labels, const std::string& metric,
+                  bool json = false) const {
+    return Capture([&] {
+      return Quantize({.input = kDigits,
+                       .output = Path("q.bir"),
+                       .recipe = "int8-static",
+                       .calibration = {kDigitsCase},
+                       .labels = labels,
+                       .metric = metric,
+                       .json = json});
+    });
+  }
+  // A folder per class: 0 and 7, with two calls and one.
+  std::string WriteLabels(const std::string& second = "7") const {
+    std::filesystem::create_directories(Path("labels/0"));
+    std::filesystem::create_directories(Path("labels/" + second));
+    WriteCall("labels/0/a.npy", 0.5F);
+    WriteCall("labels/0/b.npy", 1);
+    WriteCall("labels/" + second + "/a.npy", 0.25F);
+    return Path("labels");
+  }
+};
+
+TEST_F(EvaluationTest, CountsLabelsBeforeAndAfter) {
+  const Outcome outcome = RunWith({WriteLabels()}, "", true);
+  ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+  const json labels = json::parse(outcome.output, nullptr, false)["methods"][0]["labels"];
+  EXPECT_EQ(labels["samples"], 3);
+  // Equal images have one class, so not all labels can be right.
+  EXPECT_LE(labels["top1"], 2);
+  EXPECT_GE(labels["top5_before"], labels["top1_before"]);
+  EXPECT_LE(labels["same_class"], 3);
+}
+
+TEST_F(EvaluationTest, SortsNamesOfClasses) {
+  const Outcome outcome = RunWith({WriteLabels("seven")}, "");
+  ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+  EXPECT_THAT(outcome.output, HasSubstr("3 labeled samples: top-1 "));
+}
+
+TEST_F(EvaluationTest, RejectsClassesWithoutScores) {
+  const Outcome outcome = RunWith({WriteLabels("10")}, "");
+  EXPECT_EQ(outcome.status, kBadInput);
+  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("labels/10"), HasSubstr("the class is 10")));
+  EXPECT_FALSE(std::filesystem::exists(Path("q.bir")));
+}
+
+TEST_F(EvaluationTest, RejectsFoldersWithoutClasses) {
+  std::filesystem::create_directories(Path("none"));
+  const Outcome outcome = RunWith({Path("none")}, "");
+  EXPECT_EQ(outcome.status, kBadInput);
+  EXPECT_THAT(outcome.errors, HasSubstr("expected a folder of each class"));
+}
+
+TEST_F(EvaluationTest, RunsTheCommandOnBothPrograms) {
+  const Outcome outcome = RunWith({}, "echo text; wc -c <", true);
+  ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+  const json metric = json::parse(outcome.output, nullptr, false)["metric"];
+  EXPECT_GT(metric["before"], metric["after"]);
+  EXPECT_EQ(metric["after"], std::filesystem::file_size(Path("q.bir")));
+  EXPECT_THAT(Files(), ElementsAre("q.bir"));
+}
+
+TEST_F(EvaluationTest, FailedCommandsWriteNothing) {
+  const Outcome failed = RunWith({}, "false");
+  EXPECT_EQ(failed.status, kBadInput);
+  EXPECT_THAT(failed.errors, HasSubstr("--metric: expected exit status 0"));
+  const Outcome no_number = RunWith({}, "echo");
+  EXPECT_EQ(no_number.status, kBadInput);
+  EXPECT_THAT(no_number.errors, HasSubstr("a number on the last line, got"));
+  EXPECT_THAT(Files(), ElementsAre());
+}
+
 TEST_F(StaticQuantizeTest, BackendsWithoutPatternsAreUnsupported) {
   const Outcome outcome = Capture([&] {
     return Quantize({.input = kDigits,

@@ -18,6 +18,7 @@
 #include "exir/quantize/recipe_file.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/core/thread_pool.h"
 #include "runtime/kernels/standard_kernels.h"
 #include "tools/belay/printing.h"
 #include "tools/graph/report_page.h"
@@ -114,6 +115,7 @@ absl::StatusOr<QuantizeReport> QuantizeMethods(exir::MethodPrograms& methods,
                                                const QuantizeSetup& setup) {
   const auto start = std::chrono::steady_clock::now();
   KernelRegistry kernels;
+  ThreadPool threads(std::min(setup.threads, ThreadPool::kMaxThreads));
   std::vector<std::unique_ptr<CalibrationFiles>> calibration;
   std::vector<exir::ProgramToQuantize> programs;
   for (const auto& [name, program] : methods) {
@@ -135,6 +137,7 @@ absl::StatusOr<QuantizeReport> QuantizeMethods(exir::MethodPrograms& methods,
       ABSL_ASSIGN_OR_RETURN(calibration.emplace_back(),
                             CalibrationFiles::Open(paths, setup.max_sizes, name, program));
       method.calibration = calibration.back().get();
+      method.calibration->threads = &threads;
       return absl::OkStatus();
     };
     if (const absl::Status status = prepare(); !status.ok()) {
@@ -142,9 +145,12 @@ absl::StatusOr<QuantizeReport> QuantizeMethods(exir::MethodPrograms& methods,
     }
   }
   if (!calibration.empty()) ABSL_RETURN_IF_ERROR(AddStandardKernels(kernels));
-  absl::StatusOr<std::vector<exir::QuantizeResult>> results = exir::QuantizePrograms(
-      programs, setup.recipe,
-      {.kernels = &kernels, .max_loss = setup.max_loss, .progress = setup.progress});
+  absl::StatusOr<std::vector<exir::QuantizeResult>> results =
+      exir::QuantizePrograms(programs, setup.recipe,
+                             {.kernels = &kernels,
+                              .max_loss = setup.max_loss,
+                              .threads = &threads,
+                              .progress = setup.progress});
   if (!results.ok()) return Annotate(results.status(), "quantize");
   QuantizeReport report;
   report.recipe = setup.recipe.name;

@@ -40,6 +40,7 @@ struct QuantizeSetup {
   CalibrationPaths calibration;
   std::optional<exir::MaxLoss> max_loss;
   MaxSizes max_sizes;
+  int threads = 1;  // that quantize weights and execute the calibration data
   // The first one of a method that has patterns decides what is quantized statically.
   const exir::PerMethod<const exir::Partitioner*>* partitioners = nullptr;
   std::function<void(double)> progress = nullptr;  // exir::QuantizeOptions::progress

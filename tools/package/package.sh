@@ -23,7 +23,8 @@ flags() {
   echo "$(cat "$1") -lstdc++ -lm"
 }
 runtime=$(flags "$runtime_flags") llm=$(flags "$llm_flags") compiler=$(flags "$compiler_flags")
-sed "s|@RUNTIME@|${runtime// /;}|; s|@LLM@|${llm// /;}|; s|@COMPILER@|${compiler// /;}|" "$cmake" \
+families=$(sed -nE 's/^#ifdef BELAY_KERNELS_(.*)/\L\1/p' "$headers/runtime/kernels/selected_kernels.h" | sort -u | tr '\n' ' ')
+sed "s|@FAMILIES@|${families% }|; s|@RUNTIME@|${runtime// /;}|; s|@LLM@|${llm// /;}|; s|@COMPILER@|${compiler// /;}|" "$cmake" \
   >"$root/lib/cmake/belay/belay-config.cmake"
 
 # pkgconfig NAME DESCRIPTION FLAGS ARCHIVE…

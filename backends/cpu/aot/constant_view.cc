@@ -226,12 +226,21 @@ ConstantViews::ConstantViews(const exir::ExportedProgram& program)
     const exir::InputSpec& spec = program.signature.inputs[i];
     if (!exir::NamesTensor(spec.kind) || mutated.contains(spec.target)) continue;
     if (const ConstantTensor* tensor = program.FindConstant(spec)) {
-      roots_.emplace(graph.inputs()[i], *tensor);
+      (spec.replaceable ? replaceable_ : roots_).emplace(graph.inputs()[i], *tensor);
     }
   }
 }
 
 std::optional<ConstantView> ConstantViews::Find(exir::ValueId value) const {
+  return Find(value, roots_);
+}
+
+std::optional<ConstantView> ConstantViews::FindReplaceable(const exir::Argument& argument) const {
+  const exir::ValueId* value = argument.get_if<exir::ValueId>();
+  return value == nullptr ? std::nullopt : Find(*value, replaceable_);
+}
+
+std::optional<ConstantView> ConstantViews::Find(exir::ValueId value, const Roots& roots) const {
   const exir::Graph& graph = program_.top();
   std::vector<std::pair<const Node*, Kind>> views;  // last node first
   for (;;) {
@@ -244,8 +253,8 @@ std::optional<ConstantView> ConstantViews::Find(exir::ValueId value) const {
     views.emplace_back(&node, row->kind);
     value = *operand;
   }
-  const auto root = roots_.find(value);
-  if (root == roots_.end()) return std::nullopt;
+  const auto root = roots.find(value);
+  if (root == roots.end()) return std::nullopt;
   ConstantView view{value, &root->second, {}, {}};
   view.sizes.assign(root->second.sizes().begin(), root->second.sizes().end());
   view.strides.assign(root->second.strides().begin(), root->second.strides().end());

@@ -39,12 +39,15 @@ class ConstantViews {
  public:
   explicit ConstantViews(const exir::ExportedProgram& program);
 
-  // Returns the value as a view of a parameter, buffer or tensor constant that nothing mutates. The
+  // Returns the value as a view of a parameter, buffer or tensor constant that is not replaceable
+  // and that nothing mutates. The
   // value is the constant itself, or the result of copying views of it (permute, transpose, expand,
   // reshape, squeeze, unsqueeze, clone) that strides can express. nullopt for any other value.
   // O(views between).
   std::optional<ConstantView> Find(exir::ValueId value) const;
   std::optional<ConstantView> Find(const exir::Argument& argument) const;
+  // Returns the argument as a view of a replaceable tensor, whose elements are not known.
+  std::optional<ConstantView> FindReplaceable(const exir::Argument& argument) const;
 
   // Returns the argument as a scalar: a literal, or the element of a one-element constant of dtype
   // float32, float64, bfloat16, float16, int64, int32 or bool. nullopt for anything else.
@@ -56,7 +59,9 @@ class ConstantViews {
 
   const exir::ExportedProgram& program_;
   exir::OpTable<Row> views_;
-  absl::flat_hash_map<exir::ValueId, exir::ConstantTensor> roots_;
+  using Roots = absl::flat_hash_map<exir::ValueId, exir::ConstantTensor>;
+  std::optional<ConstantView> Find(exir::ValueId value, const Roots& roots) const;
+  Roots roots_, replaceable_;
 };
 
 }  // namespace belay::cpu

@@ -35,6 +35,12 @@ absl::StatusOr<exir::PreprocessResult> Compile(exir::ExportedProgram program,
                         exir::CompileSpecChoice(compile_specs, "precision",
                                                 {"program", "bfloat16", "winograd", "direct"}));
   const auto precision = static_cast<Precision>(choice);
+  exir::NamedDataStore named_data;
+  for (const exir::InputSpec& spec : program.signature.inputs) {
+    const exir::ConstantTensor* tensor = spec.replaceable ? program.FindConstant(spec) : nullptr;
+    if (tensor == nullptr) continue;
+    ABSL_RETURN_IF_ERROR(exir::AddReplaceableData(spec, *tensor, named_data));
+  }
   FusedHandles handles;
   PassDiagnostics diagnostics;
   ABSL_ASSIGN_OR_RETURN(
@@ -45,14 +51,15 @@ absl::StatusOr<exir::PreprocessResult> Compile(exir::ExportedProgram program,
   result.delegate_info = diagnostics.Text(program);
   exir::MethodPrograms methods;
   methods.emplace_back("forward", std::move(program));
-  exir::NamedDataStore named_data;
-  const auto name = [&](const exir::Storage& bytes) -> absl::StatusOr<std::string> {
+  const auto name = [&](const exir::Storage& bytes,
+                        const std::string& file) -> absl::StatusOr<std::string> {
     if (bytes.bytes.size() < kSharedBytes) return std::string();
     const SharedConstants::Entry entry = constants.Add(bytes);
     std::string key = absl::BytesToHexString(entry.sha256);
     exir::NamedDataOptions options;
     options.alignment = static_cast<int64_t>(kSegmentAlignment);
     options.sha256 = entry.sha256;
+    options.external_tag = file;
     ABSL_RETURN_IF_ERROR(named_data.Add(key, entry.bytes, options));
     return key;
   };

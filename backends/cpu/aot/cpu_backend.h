@@ -13,7 +13,8 @@ inline constexpr std::string_view kBackendId = "cpu";
 // program file with one method, "forward". Its memory is planned and the plan is verified as for
 // any program. Constants of 1024 bytes or more become named data under their SHA-256 in
 // hexadecimal, so all delegates of all methods share them. Smaller constants are stored in the
-// blob.
+// blob. Replaceable tensors are named data under their own names; weights of matmuls among them are
+// packed when the delegate is initialized.
 class CpuBackend final : public exir::Backend {
  public:
   std::string_view id() const override { return kBackendId; }

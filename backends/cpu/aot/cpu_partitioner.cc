@@ -141,7 +141,7 @@ class CpuPartitioner final : public exir::Partitioner {
     });
     std::erase_if(result.delegation,
                   [&](const auto& entry) { return !anchored.contains(entry.first); });
-    exir::TagConstantData(program, result);
+    exir::TagConstantData(program, result, exir::Replaceable::kAreOwned);
     exir::TagSubgraphConstants(program, result);
     return result;
   }

@@ -23,7 +23,8 @@ class CpuRuntime final : public BackendRuntime {
   std::string_view id() const override { return "cpu"; }
   std::string_view target() const override { return "//backends/cpu:runtime"; }
   BackendOptionTable options() const override;  // threads
-  // See OpenProgramDelegate (runtime/executor/program_delegate.h).
+  // See OpenProgramDelegate (runtime/executor/program_delegate.h). Replaceable weights are packed
+  // (packed_parameters.h).
   absl::StatusOr<std::unique_ptr<DelegateHandle>> Init(
       const DelegateInitContext& context, absl::Span<const std::byte> blob) const override;
 

@@ -80,7 +80,8 @@ bool HasFittingScales(const Operation& operation, const std::vector<Quantization
 bool IsFittingWeight(const exir::ExportedProgram& program, const Operation& operation,
                      const Weight& weight) {
   const int results = operation.type == NodeType::FullyConnected ? 1 : 0;
-  if (!weight.is_quantized() || (weight.scales.size() > 1 && weight.channel_dim != results)) {
+  if (!weight.is_quantized() || weight.group_size != 0 ||
+      (weight.scales.size() > 1 && weight.channel_dim != results)) {
     return false;
   }
   return !operation.bias.has_value() || !WeightOf(program, *operation.bias)->is_quantized();

@@ -22,8 +22,18 @@ enum class Target : uint8_t {
   kLocal,         // "local": what this backend's runtime executes
   kExecuTorch15,  // "executorch-1.5": all node types that ExecuTorch 1.5 executes
 };
-// kInvalidArgument: an unknown key or value, or a repeated key.
-absl::StatusOr<Target> TargetOf(absl::Span<const exir::CompileSpec> compile_specs);
+// Compile specs.
+struct Choices {
+  Target target = Target::kLocal;
+  // Edge operators that compute in delegates; empty: all. Data movement is not limited.
+  std::vector<std::string> operators;
+  // Datatypes of computing nodes. Values of the compile spec "precision".
+  enum class Precision : uint8_t { kAll, kFloat32, kInt8 };  // "all", "float32", "int8"
+  Precision precision = Precision::kAll;
+};
+// Parses target=, operators= (comma separated) and precision=.
+//   kInvalidArgument  an unknown key or value, an operator without a rule, or a repeated key
+absl::StatusOr<Choices> ChoicesOf(absl::Span<const exir::CompileSpec> compile_specs);
 
 // The order of dimensions that a node requires of its operands.
 enum class Images : uint8_t {
@@ -53,6 +63,8 @@ struct Operation {
     std::vector<exir::NodeId> merged;
   };
   std::optional<Int8> int8;
+  // FullyConnected: its rows are quantized to int8 at run time, and its weight is int8 or int4.
+  bool dynamic = false;
   // By type, as in Node, for dimensions in the program's order. For StaticReshape, 0 marks the size
   // that changes between calls.
   Sizes numbers, more_numbers;
@@ -72,8 +84,15 @@ absl::StatusOr<Operation> ReadOperation(const exir::ExportedProgram& program, ex
 // would become float32. Else kUnimplemented, with the reason.
 absl::Status CheckSupported(const exir::ExportedProgram& program, exir::NodeId node, Target target);
 
+// As CheckSupported, for the operators and the precision of the choices as well.
+absl::Status CheckChosen(const exir::ExportedProgram& program, exir::NodeId node,
+                         const Choices& choices);
+
 // Whether the tensor is images in channels last order that is not row-major as well.
 bool IsChannelsLast(const exir::TensorMeta& meta);
+
+// Whether a node of this type does more than to move elements and convert them.
+bool Computes(NodeType type);
 
 // Whether relu, clamp and hardtanh may become bounds of the node.
 bool MayHaveBounds(NodeType type);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "backends/xnnpack/aot/dynamic_form.h"
 #include "backends/xnnpack/aot/int8_form.h"
 #include "backends/xnnpack/aot/weight.h"
 #include "backends/xnnpack/node_sizes.h"
@@ -271,6 +272,34 @@ absl::Status ReadAdaptive(const OperationReader& r, Operation& operation) {
   return absl::OkStatus();
 }
 
+// The library derives the distances of the samples from the sizes: scale factors must agree.
+absl::Status ReadResize(const OperationReader& r, Operation& operation) {
+  const bool is_vec = r.node.target->ArgumentIndex("scale_factors").has_value();
+  ABSL_RETURN_IF_ERROR(r.OneImage(is_vec ? "input" : "self", operation));
+  const Sizes from = SizesOf(r.program, std::get<ValueId>(operation.operands[0]));
+  const Sizes to = SizesOf(r.program, r.result());
+  for (int dim = 2; dim < 4; ++dim) {
+    ABSL_RETURN_IF_ERROR(r.CheckStatic(std::get<ValueId>(operation.operands[0]), dim));
+    ABSL_RETURN_IF_ERROR(r.CheckStatic(r.result(), dim));
+  }
+  std::vector<Argument> scales = {r.node.argument("scales_h"), r.node.argument("scales_w")};
+  if (const Argument::List* list = r.node.argument("scale_factors").get_if<Argument::List>()) {
+    scales.assign(list->begin(), list->end());
+  }
+  for (size_t i = 0; i < scales.size() && i < 2; ++i) {
+    if (scales[i].is_none()) continue;
+    ABSL_ASSIGN_OR_RETURN(const double scale, OperationReader::NumberOf(scales[i], "scales"));
+    const int dim = 2 + static_cast<int>(i);
+    if (static_cast<double>(from[dim]) * scale != static_cast<double>(to[dim])) {
+      return WhyNot("its scale factors are not those of the sizes");
+    }
+  }
+  ABSL_ASSIGN_OR_RETURN(const bool corners, r.Bool("align_corners"));
+  if (corners) operation.flags = kAlignCorners;
+  operation.numbers = Sizes({to[2], to[3]});
+  return absl::OkStatus();
+}
+
 absl::Status ReadCat(const OperationReader& r, Operation& operation) {
   const Argument::List* list = r.node.argument("tensors").get_if<Argument::List>();
   if (list == nullptr || list->size() < 2 || list->size() > 5) {
@@ -379,6 +408,14 @@ absl::Status ReadDequantize(const OperationReader& r, Operation& operation) {
   return r.CheckTensor(input, DType::kInt8);
 }
 
+// The payload quantizes when the rows are used.
+absl::Status ReadDynamicRows(const OperationReader& r, Operation& operation) {
+  const std::optional<DynamicRows> rows = DynamicRowsOf(r.program, r.id);
+  if (!rows.has_value()) return WhyNot("its rows have other users");
+  operation.operands.push_back(rows->source);
+  return r.CheckTensor(rows->source);
+}
+
 constexpr OperationRule kRules[] = {
     {"aten.add.Tensor", ReadBinary, NodeType::Add},
     {"aten.add.Scalar", ReadBinary, NodeType::Add},
@@ -419,6 +456,8 @@ constexpr OperationRule kRules[] = {
     {"aten.avg_pool2d.default", ReadAvgPool, NodeType::AvgPooling2d},
     {"aten.mean.dim", ReadMean, NodeType::GlobalAvgPooling2d},
     {"aten._adaptive_avg_pool2d.default", ReadAdaptive, NodeType::GlobalAvgPooling2d},
+    {"aten.upsample_bilinear2d.default", ReadResize, NodeType::StaticResizeBilinear2D},
+    {"aten.upsample_bilinear2d.vec", ReadResize, NodeType::StaticResizeBilinear2D},
     {"aten.cat.default", ReadCat, NodeType::Concatenate2},
     {"aten.permute_copy.default", ReadPermutation, NodeType::StaticTranspose},
     {"aten.transpose_copy.int", ReadPermutation, NodeType::StaticTranspose},
@@ -435,6 +474,11 @@ constexpr OperationRule kRules[] = {
     {"quantized_decomposed.quantize_per_tensor.default", ReadQuantize, NodeType::Convert,
      DType::kInt8},
     {"quantized_decomposed.dequantize_per_tensor.default", ReadDequantize, NodeType::Convert},
+    {"quantized_decomposed.choose_qparams_per_token_asymmetric.default", ReadDynamicRows,
+     NodeType::NONE, DType::kFloat64},
+    {"quantized_decomposed.quantize_per_token.default", ReadDynamicRows, NodeType::NONE,
+     DType::kInt8},
+    {"quantized_decomposed.dequantize_per_token.default", ReadDynamicRows, NodeType::NONE},
 };
 
 }  // namespace

@@ -465,15 +465,69 @@ TEST_F(OperationTest, NodesMustHaveResults) {
 
 // --- Targets ---
 
-TEST_F(OperationTest, ParsesTheTargetCompileSpec) {
-  EXPECT_EQ(TargetOf({}).value(), Target::kLocal);
-  const std::vector<exir::CompileSpec> one = {{"target", "executorch-1.5"}};
-  EXPECT_EQ(TargetOf(one).value(), Target::kExecuTorch15);
-  const std::vector<exir::CompileSpec> twice = {{"target", "local"}, {"target", "local"}};
-  EXPECT_THAT(
-      TargetOf(twice),
-      StatusIs(absl::StatusCode::kInvalidArgument,
-               testing::HasSubstr("unknown compile spec 'target'; there is 'target', once")));
+TEST_F(OperationTest, ParsesCompileSpecs) {
+  EXPECT_EQ(ChoicesOf({})->target, Target::kLocal);
+  const std::vector<exir::CompileSpec> all = {{"target", "executorch-1.5"},
+                                              {"operators", "aten.add.Tensor,aten.mul.Tensor"},
+                                              {"precision", "int8"}};
+  ASSERT_OK_AND_ASSIGN(const Choices choices, ChoicesOf(all));
+  EXPECT_EQ(choices.target, Target::kExecuTorch15);
+  EXPECT_THAT(choices.operators, ElementsAre("aten.add.Tensor", "aten.mul.Tensor"));
+  EXPECT_EQ(choices.precision, Choices::Precision::kInt8);
+  const auto refusal = [](std::vector<exir::CompileSpec> specs) {
+    return ChoicesOf(specs).status();
+  };
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  EXPECT_THAT(refusal({{"target", "local"}, {"target", "local"}}),
+              StatusIs(kInvalid, testing::HasSubstr("repeated compile spec 'target'")));
+  EXPECT_THAT(refusal({{"speed", "9"}}),
+              StatusIs(kInvalid, testing::HasSubstr("unknown compile spec 'speed'")));
+  EXPECT_THAT(refusal({{"precision", "int4"}}),
+              StatusIs(kInvalid, testing::HasSubstr("precision=int4, expected all or float32")));
+  EXPECT_THAT(refusal({{"operators", "aten.add.Tensor,add"}}),
+              StatusIs(kInvalid, testing::HasSubstr("no rule for the operator 'add'")));
+}
+
+TEST_F(OperationTest, ChosenOperatorsAndPrecision) {
+  const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
+    graph(%x: f32[2,3] user_input) {
+      %a: f32[2,3] = edge.aten.add.Tensor(%x, %x)
+      %b: f32[2,3] = edge.aten.mul.Tensor(%a, %x)
+      %c: f32[3,2] = edge.aten.permute_copy.default(%b, [1,0])
+      return (%c user_output) } })",
+                                                         *ops_);
+  const auto chosen = [&](const Choices& choices) {
+    std::vector<bool> ok;
+    for (exir::NodeId id : program.top().nodes())
+      ok.push_back(CheckChosen(program, id, choices).ok());
+    return ok;
+  };
+  EXPECT_THAT(chosen({}), ElementsAre(true, true, true));
+  EXPECT_THAT(chosen({.operators = {"aten.mul.Tensor"}}), ElementsAre(false, true, true));
+  EXPECT_THAT(chosen({.operators = {}, .precision = Choices::Precision::kInt8}),
+              ElementsAre(false, false, true));
+  EXPECT_THAT(chosen({.operators = {}, .precision = Choices::Precision::kFloat32}),
+              ElementsAre(true, true, true));
+}
+
+TEST_F(OperationTest, BilinearResizing) {
+  const auto resize = [&](std::string_view result, std::string_view rest) {
+    return Read(absl::StrCat("%y: ", std::string(result), " = edge.aten.upsample_bilinear2d.",
+                             std::string(rest)),
+                Target::kLocal);
+  };
+  ASSERT_OK_AND_ASSIGN(const Operation halves,
+                       resize("f32[1,3,8,12]", "vec(%z, none, false, [2.0,2.0])"));
+  EXPECT_EQ(halves.type, NodeType::StaticResizeBilinear2D);
+  EXPECT_EQ(halves.numbers, Sizes({8, 12}));
+  EXPECT_EQ(halves.flags, 0u);
+  ASSERT_OK_AND_ASSIGN(const Operation corners,
+                       resize("f32[1,3,5,7]", "default(%z, [5,7], true, none, none)"));
+  EXPECT_EQ(corners.flags, kAlignCorners);
+  EXPECT_THAT(resize("f32[1,3,5,7]", "default(%z, [5,7], false, 1.3, none)").status().message(),
+              testing::HasSubstr("scale factors are not those of the sizes"));
+  EXPECT_THAT(resize("f32[1,3,s0,7]", "default(%zs, [%n,7], false, none, none)").status().message(),
+              testing::HasSubstr("is not static"));
 }
 
 TEST_F(OperationTest, OnlySomeOperationsHaveBounds) {

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/xnnpack/aot/int8_form.h"
 #include "backends/xnnpack/aot/operation.h"
+#include "runtime/core/element.h"
 #include "runtime/core/sha256.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
@@ -95,6 +96,14 @@ uint32_t PayloadValues::NewValue(ValueId value, Order order) {
   return NewValue(stored, Datatype::QINT8, OneScale(numbers->scale, numbers->zero_point));
 }
 
+uint32_t PayloadValues::NewDynamicRows(const Sizes& sizes) {
+  fb::PerTokenDynamicQuantT numbers;
+  numbers.num_nonbatch_dims = 1;
+  fb::QuantParamsUnion parameters;
+  parameters.Set(std::move(numbers));
+  return NewValue(sizes, Datatype::QDINT8, parameters);
+}
+
 // Returns the entry of constant_data with these bytes.
 absl::StatusOr<uint32_t> PayloadValues::EntryOf(exir::Storage bytes, std::string_view prefix) {
   const std::string digest = Sha256(bytes.bytes);
@@ -163,6 +172,26 @@ absl::StatusOr<uint32_t> PayloadValues::NewWeight(const Weight& weight,
   for (size_t i = 0; i < order.size(); ++i) {
     sizes.push_back(weight.tensor.sizes()[order[i]]);
     if (order[i] == weight.channel_dim) channel_dim = static_cast<int>(i);
+  }
+  if (weight.group_size != 0) {
+    fb::PerChannelGroupQuantT groups;
+    groups.channel_dim = channel_dim;
+    groups.group_size = static_cast<int32_t>(weight.group_size);
+    groups.num_scales = static_cast<uint32_t>(weight.scales.size());
+    std::vector<uint16_t> scales;
+    for (float scale : weight.scales) scales.push_back(FloatToBFloat16Bits(scale));
+    ABSL_ASSIGN_OR_RETURN(groups.scale_buffer_idx, EntryOf(BytesOf(scales), "scale_"));
+    // Pairs of unsigned elements, the first one in the low bits.
+    std::vector<uint8_t> packed(bytes.bytes.size() / 2);
+    for (size_t i = 0; i < packed.size(); ++i) {
+      const auto nibble = [&](size_t at) {
+        return (static_cast<int8_t>(bytes.bytes[at]) + 8) & 0xF;
+      };
+      packed[i] = static_cast<uint8_t>(nibble(2 * i) | (nibble(2 * i + 1) << 4));
+    }
+    fb::QuantParamsUnion parameters;
+    parameters.Set(std::move(groups));
+    return NewConstant(sizes, BytesOf(packed), Datatype::QBINT4, parameters);
   }
   ABSL_ASSIGN_OR_RETURN(const fb::QuantParamsUnion numbers, Scales(weight.scales, channel_dim));
   return NewConstant(sizes, std::move(bytes),

@@ -38,10 +38,12 @@ class PayloadValues {
 
   // Adds a value that represents `value` in this order.
   uint32_t NewValue(exir::ValueId value, Order order);
+  // Adds an int8 matrix with a scale and zero point per row, which are chosen at run time.
+  uint32_t NewDynamicRows(const Sizes& sizes);
   // Adds a constant tensor with its dimensions in this memory order, otherwise unchanged.
   //   kUnimplemented  the value is not a constant
   absl::StatusOr<uint32_t> NewConstant(exir::ValueId value, absl::Span<const uint8_t> order);
-  // Adds an int8 weight.
+  // Adds an int8 weight, or an int4 one in groups.
   absl::StatusOr<uint32_t> NewWeight(const Weight& weight, absl::Span<const uint8_t> order);
   // Adds a float32 bias quantized to int32 with the scale input_scale * weight_scales[channel].
   absl::StatusOr<uint32_t> NewInt32Bias(const exir::ConstantTensor& bias, float input_scale,

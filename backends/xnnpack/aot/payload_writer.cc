@@ -265,6 +265,12 @@ class Writer {
       ABSL_ASSIGN_OR_RETURN(inputs.emplace_back(),
                             IdOf(value, image ? kChannelsLast : kRowMajor, handle));
     }
+    if (operation.dynamic) {
+      fb::UnaryT convert;
+      convert.input_id = inputs[0];
+      convert.output_id = inputs[0] = values_.NewDynamicRows(SizesOf(program_, *first));
+      NewNode(NodeType::Convert, convert, handle);
+    }
     uint32_t weight = kNoId, bias = kNoId;
     uint32_t flags = operation.flags;
     if (operation.weight.has_value()) {
@@ -272,11 +278,11 @@ class Writer {
       DimOrder weight_order = WeightOrder(operation.type);
       // A weight stored as [out, in] keeps that order; int8 weights must have it.
       if (operation.type == NodeType::FullyConnected &&
-          (operation.int8.has_value() || constant.tensor.strides()[0] == 1)) {
+          (operation.int8.has_value() || operation.dynamic || constant.tensor.strides()[0] == 1)) {
         weight_order = {1, 0};
         flags = 0;
       }
-      if (operation.int8.has_value()) {
+      if (operation.int8.has_value() || operation.dynamic) {
         ABSL_ASSIGN_OR_RETURN(weight, values_.NewWeight(constant, weight_order));
       } else {
         ABSL_ASSIGN_OR_RETURN(weight, values_.NewConstant(*operation.weight, weight_order));
@@ -458,6 +464,12 @@ class Writer {
         fields.pre_paddings = of_dims(operation.numbers);
         fields.post_paddings = of_dims(operation.more_numbers);
         fields.padding_value = operation.number;
+        return one_operand(std::move(fields));
+      }
+      case NodeType::StaticResizeBilinear2D: {
+        fb::ResizeT fields;
+        fields.new_height = n(operation.numbers[0]);
+        fields.new_width = n(operation.numbers[1]);
         return one_operand(std::move(fields));
       }
       case NodeType::LeakyReLU:

@@ -15,15 +15,15 @@ namespace {
 using exir::Argument;
 using exir::ValueId;
 
-// Returns the elements of a constant vector of one of these types.
+// Returns the elements of a constant of this rank and one of these types, row-major.
 template <class... Types>
 std::optional<std::vector<double>> Vector(const exir::ExportedProgram& program,
-                                          const ValueId* value) {
+                                          const ValueId* value, int rank = 1) {
   const exir::ConstantTensor* constant = value == nullptr ? nullptr : ConstantOf(program, *value);
-  if (constant == nullptr || constant->sizes().size() != 1) return std::nullopt;
+  if (constant == nullptr || constant->sizes().size() != rank) return std::nullopt;
   const absl::StatusOr<exir::Storage> dense = constant->Dense();
   if (!dense.ok()) return std::nullopt;
-  std::vector<double> numbers(static_cast<size_t>(constant->sizes()[0]));
+  std::vector<double> numbers(static_cast<size_t>(constant->view().numel()));
   const auto read = [&]<class T>(T) {
     if (constant->dtype() != DTypeOf<T>) return false;
     for (size_t i = 0; i < numbers.size(); ++i) {
@@ -41,7 +41,16 @@ std::optional<std::vector<double>> Vector(const exir::ExportedProgram& program,
 struct Dequantization {
   std::vector<float> scales;
   int channel_dim = 0;
+  int64_t group_size = 0;
 };
+// Whether zero points of a node are 0.
+bool IsSymmetric(const exir::ExportedProgram& program, const exir::Node& node, int rank) {
+  if (node.argument("zero_points").is_none()) return true;
+  const auto zeros =
+      Vector<int64_t, int32_t, int8_t>(program, node.value_argument("zero_points"), rank);
+  return zeros.has_value() &&
+         std::all_of(zeros->begin(), zeros->end(), [](double zero) { return zero == 0; });
+}
 std::optional<Dequantization> DequantizationOf(const exir::ExportedProgram& program,
                                                const exir::Node& node) {
   const std::string_view name = node.target->name();
@@ -56,16 +65,19 @@ std::optional<Dequantization> DequantizationOf(const exir::ExportedProgram& prog
     if (!scales.has_value() || axis == nullptr || *axis < 0 || *axis > kMaxRank) {
       return std::nullopt;
     }
-    if (!node.argument("zero_points").is_none()) {
-      const auto zeros =
-          Vector<int64_t, int32_t, int8_t>(program, node.value_argument("zero_points"));
-      if (!zeros.has_value() ||
-          std::any_of(zeros->begin(), zeros->end(), [](double zero) { return zero != 0; })) {
-        return std::nullopt;
-      }
-    }
+    if (!IsSymmetric(program, node, 1)) return std::nullopt;
     result.scales.assign(scales->begin(), scales->end());
     result.channel_dim = static_cast<int>(*axis);
+  } else if (name == "quantized_decomposed.dequantize_per_channel_group.default") {
+    const auto scales = Vector<float>(program, node.value_argument("scales"), 2);
+    const int64_t* group_size = node.argument("group_size").get_if<int64_t>();
+    if (!scales.has_value() || group_size == nullptr || *group_size < 1 ||
+        !IsSymmetric(program, node, 2) || node.argument("quant_min") != Argument(-8) ||
+        node.argument("quant_max") != Argument(7)) {
+      return std::nullopt;
+    }
+    result.scales.assign(scales->begin(), scales->end());
+    result.group_size = *group_size;
   }
   const bool usual = !result.scales.empty() &&
                      std::all_of(result.scales.begin(), result.scales.end(),
@@ -79,7 +91,7 @@ const exir::ConstantTensor* ConstantOf(const exir::ExportedProgram& program, Val
   if (!program.top().IsInput(value)) return nullptr;
   const exir::InputSpec& spec = program.signature.inputs[*program.InputIndex(value)];
   if (!exir::NamesTensor(spec.kind) ||
-      exir::MutatedState(program.signature).contains(spec.target)) {
+      exir::VariableTensors(program.signature).contains(spec.target)) {
     return nullptr;
   }
   return program.FindConstant(spec);
@@ -151,12 +163,15 @@ std::optional<Weight> WeightOf(const exir::ExportedProgram& program, ValueId val
     const exir::Node& node = graph.node(nodes[i]);
     if (auto found = DequantizationOf(program, node)) {
       dequantization = *std::move(found);
-      const size_t channels = dequantization.scales.size();
+      const auto channels = static_cast<int64_t>(dequantization.scales.size());
       const int dim = dequantization.channel_dim;
-      if (root->dtype() != DType::kInt8 || dim >= sizes.size() ||
-          (channels != 1 && static_cast<size_t>(sizes[dim]) != channels)) {
-        return std::nullopt;
-      }
+      const int64_t group_size = dequantization.group_size;
+      if (root->dtype() != DType::kInt8 || dim >= sizes.size()) return std::nullopt;
+      const bool fits = group_size == 0 ? channels == 1 || sizes[dim] == channels
+                                        : sizes.size() == 2 && i + 1 == nodes.size() &&
+                                              sizes[1] % group_size == 0 &&
+                                              sizes[0] * (sizes[1] / group_size) == channels;
+      if (!fits) return std::nullopt;
       continue;
     }
     const Sizes dims = *PermutationOf(graph, node);
@@ -173,10 +188,12 @@ std::optional<Weight> WeightOf(const exir::ExportedProgram& program, ValueId val
   auto view = exir::ConstantTensor::Create(root->dtype(), sizes, strides, root->storage_offset(),
                                            root->storage());
   if (!view.ok()) return std::nullopt;
-  return Weight{*std::move(view), std::move(dequantization.scales), dequantization.channel_dim};
+  return Weight{*std::move(view), std::move(dequantization.scales), dequantization.channel_dim,
+                dequantization.group_size};
 }
 
 absl::StatusOr<exir::Storage> Dequantized(const Weight& weight, absl::Span<const uint8_t> order) {
+  if (weight.group_size != 0) return absl::UnimplementedError("int4 groups as float32");
   ABSL_ASSIGN_OR_RETURN(const exir::Storage dense, weight.tensor.Dense(order));
   // Distance, in elements, between adjacent channels in the requested order.
   size_t step = 1;

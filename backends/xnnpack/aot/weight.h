@@ -23,6 +23,9 @@ struct Weight {
   // For a dequantized int8 tensor: one scale, or one per index of `channel_dim`.
   std::vector<float> scales = {};
   int channel_dim = 0;
+  // For an int4 matrix in groups: elements of a row that share a scale. `scales` are then
+  // [channels, groups].
+  int64_t group_size = 0;
 
   bool is_quantized() const { return !scales.empty(); }
 };
@@ -35,7 +38,7 @@ std::optional<Weight> WeightOf(const exir::ExportedProgram& program, exir::Value
 std::vector<exir::NodeId> WeightNodes(const exir::ExportedProgram& program, exir::ValueId value);
 
 // Returns the dequantized elements of a weight as float32, with its dimensions in this memory
-// order. Errors as ConstantTensor::Dense.
+// order. Errors as ConstantTensor::Dense; kUnimplemented for groups.
 absl::StatusOr<exir::Storage> Dequantized(const Weight& weight, absl::Span<const uint8_t> order);
 
 // Returns the operand dimensions of permute_copy or transpose_copy in the order of the result.

@@ -3,10 +3,12 @@
 #include <string>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "backends/xnnpack/aot/dynamic_form.h"
 #include "backends/xnnpack/aot/payload_writer.h"
+#include "backends/xnnpack/aot/static_quantization.h"
 #include "backends/xnnpack/aot/weight.h"
-#include "backends/xnnpack/node_rules.h"
 #include "exir/backend/partitioners/capability_partitioner.h"
 #include "exir/backend/partitioners/tag_constants.h"
 #include "exir/ir/subgraph_operands.h"
@@ -36,16 +38,28 @@ class GraphsAsPrograms {
   std::vector<exir::ExportedProgram> subgraphs_;
 };
 
-// Groups permuted or dequantized weights with their users.
+// Groups permuted or dequantized weights with their users, and rows that are quantized at run time
+// with all of theirs.
 std::vector<std::vector<exir::NodeId>> WeightGroups(const exir::ExportedProgram& program,
                                                     Target target) {
   std::vector<std::vector<exir::NodeId>> groups;
+  absl::flat_hash_map<exir::NodeId, size_t> by_rows;
   for (exir::NodeId id : program.top().nodes()) {
     const absl::StatusOr<Operation> operation = ReadOperation(program, id, target);
     if (!operation.ok() || !operation->weight.has_value()) continue;
     std::vector<exir::NodeId> group = WeightNodes(program, *operation->weight);
     if (group.empty()) continue;
     group.push_back(id);
+    if (operation->dynamic) {
+      const DynamicRows rows = *DynamicRowsOf(program, id);
+      const auto [it, added] = by_rows.emplace(rows.choose, groups.size());
+      if (!added) {
+        std::vector<exir::NodeId>& shared = groups[it->second];
+        shared.insert(shared.end(), group.begin(), group.end());
+        continue;
+      }
+      group.insert(group.end(), rows.nodes.begin(), rows.nodes.end());
+    }
     groups.push_back(std::move(group));
   }
   return groups;
@@ -58,12 +72,13 @@ class XnnpackPartitioner final : public exir::Partitioner {
 
   absl::StatusOr<exir::PartitionResult> Partition(
       const exir::ExportedProgram& program) const override {
-    ABSL_ASSIGN_OR_RETURN(const Target target, TargetOf(compile_specs_));
+    ABSL_ASSIGN_OR_RETURN(const Choices choices, ChoicesOf(compile_specs_));
+    const Target target = choices.target;
     const GraphsAsPrograms graphs(program);
     const exir::CapabilityPartitioner capability(
         {std::string(kBackendId), compile_specs_},
         [&](const exir::ExportedProgram&, exir::GraphId graph, exir::NodeId node) {
-          return std::string(CheckSupported(graphs[graph], node, target).message());
+          return std::string(CheckChosen(graphs[graph], node, choices).message());
         },
         {.tag_prefix = "xnnpack_",
          .tag_constants = false,
@@ -74,12 +89,7 @@ class XnnpackPartitioner final : public exir::Partitioner {
     absl::flat_hash_set<std::string> computing;
     for (const auto& tagged : result.nodes) {
       const auto operation = ReadOperation(graphs[tagged.graph], tagged.node, target);
-      const bool moves =
-          !operation.ok() || operation->type == NodeType::NONE ||
-          operation->type == NodeType::Convert ||
-          (FindNodeRule(operation->type)->moves && operation->type != NodeType::Clamp &&
-           operation->type != NodeType::MaxPooling2d);
-      if (!moves) computing.insert(tagged.tag);
+      if (operation.ok() && Computes(operation->type)) computing.insert(tagged.tag);
     }
     std::erase_if(result.nodes, [&](const exir::PartitionResult::NodeTag& tagged) {
       if (computing.contains(tagged.tag)) return false;
@@ -93,6 +103,11 @@ class XnnpackPartitioner final : public exir::Partitioner {
     exir::TagSubgraphConstants(program, result);
     return result;
   }
+  exir::QuantizationPatterns StaticQuantization() const override {
+    const absl::StatusOr<Choices> choices = ChoicesOf(compile_specs_);
+    return choices.ok() ? StaticQuantizationPatterns(choices->target)
+                        : exir::QuantizationPatterns();
+  }
 
  private:
   std::vector<exir::CompileSpec> compile_specs_;
@@ -102,10 +117,10 @@ class XnnpackPartitioner final : public exir::Partitioner {
 
 absl::StatusOr<exir::PreprocessResult> XnnpackBackend::Preprocess(
     exir::ExportedProgram program, absl::Span<const exir::CompileSpec> compile_specs) const {
-  ABSL_ASSIGN_OR_RETURN(const Target target, TargetOf(compile_specs));
+  ABSL_ASSIGN_OR_RETURN(const Choices choices, ChoicesOf(compile_specs));
   ABSL_ASSIGN_OR_RETURN(program, exir::RunPasses(std::move(program), {exir::MergeBatchNorm(),
                                                                       exir::PropagateConstants()}));
-  return WritePayload(program, target);
+  return WritePayload(program, choices.target);
 }
 
 std::unique_ptr<exir::Partitioner> CreateXnnpackPartitioner(

@@ -14,12 +14,13 @@
 namespace belay::xnnpack {
 
 // Compile specs: target=local (default: what this backend's runtime executes) or
-// target=executorch-1.5.
+// target=executorch-1.5; operators=NAME,NAME limits the operators that compute, precision=float32 or
+// precision=int8 their datatypes (ExecuTorch's per-op configurations and ConfigPrecisionType).
 class XnnpackBackend final : public exir::Backend {
  public:
   std::string_view id() const override { return kBackendId; }
   std::string_view target() const override { return "//backends/xnnpack:aot"; }
-  //   kInvalidArgument  as TargetOf
+  //   kInvalidArgument  as ChoicesOf
   //   kUnimplemented    as WritePayload
   absl::StatusOr<exir::PreprocessResult> Preprocess(
       exir::ExportedProgram program,
@@ -28,7 +29,7 @@ class XnnpackBackend final : public exir::Backend {
 
 // Groups the nodes that CheckSupported accepts into few large partitions, in the program and in its
 // control flow subgraphs. Partitions that only move elements are dropped. Partition() returns the
-// errors of TargetOf.
+// errors of ChoicesOf.
 std::unique_ptr<exir::Partitioner> CreateXnnpackPartitioner(
     std::vector<exir::CompileSpec> compile_specs);
 

@@ -48,7 +48,7 @@ class WithinBudget {
                const belay_cancellation* cancellation)
       : scope_(&budget_) {
     uint64_t bytes = 0;
-    for (const std::string& file : files) bytes += exir::FileBytes(file);
+    for (const std::string& file : files) bytes += exir::SizeOfFile(file);
     if (timeout_ns != 0) budget_.deadline = DeadlineAfter(timeout_ns);
     if (cancellation != nullptr) budget_.cancel = &cancellation->cancelled;
     exir::AllowLowering({}, bytes, budget_);

@@ -141,9 +141,9 @@ def lower(
     Returns:
       the program, with its `report`.
     Raises:
-      Error: UNIMPLEMENTED: unsupported content, with all nodes; INVALID_ARGUMENT: options, or a malformed archive;
-        NOT_FOUND: an unknown file or backend; DATA_LOSS: a damaged archive; RESOURCE_EXHAUSTED, DEADLINE_EXCEEDED:
-        limits.
+      Error: UNIMPLEMENTED: unsupported content, with all nodes; INVALID_ARGUMENT, OUT_OF_RANGE: options, or a malformed
+        archive; NOT_FOUND: an unknown file or backend; DATA_LOSS: a damaged archive; RESOURCE_EXHAUSTED,
+        DEADLINE_EXCEEDED: limits.
       TypeError: `source` is none of the above.
     """
     require_compiler("lower")

@@ -313,7 +313,8 @@ def load(
       threads: number of threads that work on each call, including the caller's, 1 to 256. Results do not depend on it.
       backend_options: options by the id of a backend, {"cpu": {"threads": 1}}; `belay backends` lists them. Invalid
         ones are an Error, INVALID_ARGUMENT, when a method is loaded.
-      data_files: files of external tensors (.ptd), for ExecuTorch programs.
+      data_files: files with tensors by name: parameter files, which replace parameters of the
+        program, or data files (.ptd) of an ExecuTorch program.
       copy: copies the file instead of mapping it, in case other processes change it.
       limit_arena_bytes, limit_instructions, limit_work: limits of a method's memory and of a call; 0: the defaults, in
         proportion to the file.

@@ -27,7 +27,8 @@ const std::string* SmallestTag(const Graph& graph, ValueId value, const Tags& ta
   return smallest;
 }
 
-void TagInputs(const ExportedProgram& program, bool mutated, PartitionResult& result) {
+void TagInputs(const ExportedProgram& program, bool mutated, Replaceable replaceable,
+               PartitionResult& result) {
   const absl::btree_set<std::string_view> targets = MutatedState(program.signature);
   const Graph& graph = program.top();
   Tags tags;
@@ -43,6 +44,7 @@ void TagInputs(const ExportedProgram& program, bool mutated, PartitionResult& re
     const InputSpec& spec = program.signature.inputs[i];
     if (!NamesTensor(spec.kind) || targets.contains(spec.target) != mutated) continue;
     if (mutated && spec.kind != InputKind::kBuffer) continue;
+    if (spec.replaceable && replaceable == Replaceable::kAreArguments) continue;
     if (done.contains(input)) continue;
     const std::string* tag = SmallestTag(graph, input, tags);
     if (tag != nullptr) result.inputs.push_back({input, *tag});
@@ -51,8 +53,9 @@ void TagInputs(const ExportedProgram& program, bool mutated, PartitionResult& re
 
 }  // namespace
 
-void TagConstantData(const ExportedProgram& program, PartitionResult& result) {
-  TagInputs(program, /*mutated=*/false, result);
+void TagConstantData(const ExportedProgram& program, PartitionResult& result,
+                     Replaceable replaceable) {
+  TagInputs(program, /*mutated=*/false, replaceable, result);
 }
 
 void TagSubgraphConstants(const ExportedProgram& program, PartitionResult& result) {
@@ -70,6 +73,7 @@ void TagSubgraphConstants(const ExportedProgram& program, PartitionResult& resul
     for (size_t i = 0; i < graph.inputs().size(); ++i) {
       const ValueId input = graph.inputs()[i];
       if (!constants[g][i].has_value() || done.contains({GraphId(g), input})) continue;
+      if (program.signature.inputs[*constants[g][i]].replaceable) continue;
       const std::string* tag = SmallestTag(graph, input, tags[g]);
       if (tag != nullptr) result.inputs.push_back({input, *tag, GraphId(g)});
     }
@@ -77,7 +81,7 @@ void TagSubgraphConstants(const ExportedProgram& program, PartitionResult& resul
 }
 
 void TagMutatedBuffers(const ExportedProgram& program, PartitionResult& result) {
-  TagInputs(program, /*mutated=*/true, result);
+  TagInputs(program, /*mutated=*/true, Replaceable::kAreArguments, result);
 }
 
 }  // namespace belay::exir

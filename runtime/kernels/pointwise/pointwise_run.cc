@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
@@ -106,7 +107,8 @@ const TensorView* DenseResult(const KernelContext& context, const PointwiseReque
 }
 
 PointwiseRequest::Places PlacesOf(const PointwiseRequest& request, const TensorView& out) {
-  PointwiseRequest::Places places = {.to = out.data, .count = static_cast<size_t>(out.numel())};
+  PointwiseRequest::Places places = {
+      .loop = request.dense, .to = out.data, .count = static_cast<size_t>(out.numel())};
   for (int k = 0; k < request.call.count; ++k) {
     places.from[k] = request.call.operands[k].tensor->data;
   }
@@ -115,11 +117,36 @@ PointwiseRequest::Places PlacesOf(const PointwiseRequest& request, const TensorV
 
 double WorkOf(size_t count) { return kElementWork * static_cast<double>(count); }
 
+// Returns the places of a call of single elements that have the loop's type, like the counter of a
+// loop; nullopt for another call.
+std::optional<PointwiseRequest::Places> SinglePlaces(const PointwiseRequest& request,
+                                                     const TensorView& out) {
+  const DType compute = request.call.types.compute;
+  if (request.call.count > 2 || IsHalf(compute) || compute == DType::kBool || out.numel() != 1 ||
+      out.dtype != (IsComparison(request.op) ? DType::kBool : compute)) {
+    return std::nullopt;
+  }
+  PointwiseRequest::Places places = {
+      .loop = FindLoopFor(request.op, compute), .to = out.data, .count = 1};
+  for (int k = 0; k < request.call.count; ++k) {
+    const PointwiseOperand& operand = request.call.operands[k];
+    if (!IsSingle(operand) || ElementDType(operand) != compute) return std::nullopt;
+    places.from[k] = ElementData(operand);
+  }
+  if (places.loop == nullptr) return std::nullopt;
+  return places;
+}
+
 }  // namespace
 
 bool PointwiseRequest::Fix(const KernelContext& context) {
   const TensorView* out = DenseResult(context, *this);
-  if (out == nullptr) return false;
+  if (out == nullptr) {
+    out = context.output_slot(0)->get_if<TensorView>();
+    const auto places = out == nullptr ? std::nullopt : SinglePlaces(*this, *out);
+    if (places.has_value()) fixed = *places;
+    return places.has_value();
+  }
   const TensorView& first = *call.operands[0].tensor;
   if (!(out->sizes == first.sizes) || !(out->strides == first.strides)) return false;
   fixed = PlacesOf(*this, *out);
@@ -276,6 +303,10 @@ absl::Status RunRequest(KernelContext& context, const PointwiseRequest& request)
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, sizes));
   const int64_t total = out->numel();
   if (total == 0) return absl::OkStatus();
+  if (const auto places = SinglePlaces(request, *out); places.has_value()) {
+    places->loop(places->from, places->to, 1, request.params);
+    return absl::OkStatus();
+  }
   if (total > 1 && RunBroadcast(context, request, loop, *out)) return absl::OkStatus();
   if (total == 1 || !AreDenseInOneOrder(call, *out)) {
     RunOperands(request, call.operands, loop, *out);

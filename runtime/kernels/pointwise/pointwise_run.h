@@ -17,8 +17,9 @@ namespace belay {
 
 // A parsed call: operation and operands.
 struct PointwiseRequest {
-  // Operand addresses and element count of a dense call, once fixed.
+  // Loop, operand addresses and element count of a dense call, once fixed.
   struct Places {
+    VectorLoop loop = nullptr;
     const void* from[2] = {};
     void* to = nullptr;
     size_t count = 0;
@@ -30,9 +31,10 @@ struct PointwiseRequest {
   bool exact_last = false;     // see RunPointwise
   VectorLoop dense = nullptr;  // see SetDense
 
-  // Fixes a dense call that is too small for a second thread (KernelRow). Returns false for others.
+  // Fixes a dense call that is too small for a second thread, or one of single elements of the
+  // loop's type (KernelRow). Returns false for others.
   bool Fix(const KernelContext& context);
-  void RunFixed() const { dense(fixed.from, fixed.to, fixed.count, params); }
+  void RunFixed() const { fixed.loop(fixed.from, fixed.to, fixed.count, params); }
 };
 
 // Returns whether RunRequest supports the call with a result of this dtype.

@@ -77,6 +77,13 @@ class LinearLowering : NodeLowering {
     return packed;
   }
 
+  // Packs a replaceable matrix of this dtype when the program is loaded.
+  absl::StatusOr<std::optional<ValueId>> PackAtLoad(const std::optional<ConstantView>& matrix,
+                                                    DType dtype, TableLayout layout) {
+    if (!matrix.has_value() || matrix->tensor->dtype() != dtype) return std::nullopt;
+    return constants_.Replaceable(*matrix, layout);
+  }
+
   bool IsOne(const Argument& argument) const { return views_.Number(argument) == 1.0; }
 
   // mm(x, W), bmm(x, W), addmm(b, x, W), W constant             ->  linear(x, packed W, b)
@@ -136,12 +143,20 @@ class LinearLowering : NodeLowering {
 
   absl::StatusOr<bool> LowerFloat(NodeId id, const Argument& left, const Argument& mat2,
                                   const Argument& bias) {
-    const std::optional<ConstantView> right = AsMatrix(views_.Find(mat2));
-    if (!right.has_value() || right->tensor->dtype() != DType::kFloat32) return false;
-    ABSL_ASSIGN_OR_RETURN(const ValueId weight, Pack(*right, TableLayout::kFloat32));
-    std::vector<Argument> arguments = {left, weight, bias, Argument(), *right->sizes[1].AsInt()};
+    std::optional<ConstantView> right = AsMatrix(views_.Find(mat2));
+    std::optional<ValueId> weight;
+    std::string_view format = "float32";
+    if (!right.has_value()) {
+      right = AsMatrix(views_.FindReplaceable(mat2));
+      format = "float32 when the program is loaded";
+      ABSL_ASSIGN_OR_RETURN(weight, PackAtLoad(right, DType::kFloat32, TableLayout::kFloat32));
+    } else if (right->tensor->dtype() == DType::kFloat32) {
+      ABSL_ASSIGN_OR_RETURN(weight, Pack(*right, TableLayout::kFloat32));
+    }
+    if (!weight.has_value()) return false;
+    std::vector<Argument> arguments = {left, *weight, bias, Argument(), *right->sizes[1].AsInt()};
     AppendEmptyEpilogue(arguments);
-    Say(id, absl::StrCat("linear, ", PackedText(*right, "float32")));
+    Say(id, absl::StrCat("linear, ", PackedText(*right, format)));
     editor_.SetTarget(id, CpuOp("linear"));
     editor_.SetArguments(id, std::move(arguments));
     return true;
@@ -150,7 +165,10 @@ class LinearLowering : NodeLowering {
   // Matmuls without a bfloat16 kernel are widened later (widen_products.h).
   absl::StatusOr<bool> LowerBFloat16(NodeId id, const Argument& left) {
     const Node& node = graph_.node(id);
-    const std::optional<ConstantView> right = AsMatrix(views_.Find(node.argument("mat2")));
+    const Argument mat2 = node.argument("mat2");
+    std::optional<ConstantView> right = AsMatrix(views_.Find(mat2));
+    const bool at_load = !right.has_value();
+    if (at_load) right = AsMatrix(views_.FindReplaceable(mat2));
     if (!right.has_value() || right->tensor->dtype() != DType::kBFloat16 ||
         *right->sizes[0].AsInt() % 2 != 0) {
       return false;
@@ -164,8 +182,14 @@ class LinearLowering : NodeLowering {
       }
       ABSL_ASSIGN_OR_RETURN(bias, constants_.Vector(*row));
     }
-    ABSL_ASSIGN_OR_RETURN(const ValueId weight, Pack(*right, TableLayout::kVnni2));
-    std::vector<Argument> arguments = {left, weight, bias, Argument(), *right->sizes[1].AsInt()};
+    std::optional<ValueId> weight;
+    if (at_load) {
+      ABSL_ASSIGN_OR_RETURN(weight, PackAtLoad(right, DType::kBFloat16, TableLayout::kVnni2));
+      if (!weight.has_value()) return false;
+    } else {
+      ABSL_ASSIGN_OR_RETURN(weight, Pack(*right, TableLayout::kVnni2));
+    }
+    std::vector<Argument> arguments = {left, *weight, bias, Argument(), *right->sizes[1].AsInt()};
     AppendEmptyEpilogue(arguments);
     Say(id, absl::StrCat("bfloat16_linear, ", PackedText(*right, "bfloat16")));
     editor_.SetTarget(id, CpuOp("bfloat16_linear"));

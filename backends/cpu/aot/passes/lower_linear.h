@@ -17,6 +17,9 @@ namespace belay::cpu {
 //   both sides dequantized               ->  belay_cpu::quantized_linear (QuantizedForms)
 //   input quantized by run-time scalars  ->  belay_cpu::dynamic_quantized_linear
 //
+// A replaceable matrix of float32 or bfloat16 is packed when the delegate is initialized
+// (packed_parameter.h).
+//
 // The matrix is packed in its format. A batch of the same matrix counts as one matrix. If the left
 // side is a reshape to rows and the result is reshaped back, both reshapes are removed; with
 // dynamic_quantized_linear the reshape to rows moves after the operator. Constants that are no

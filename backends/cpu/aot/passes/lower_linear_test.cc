@@ -56,6 +56,68 @@ TEST(LowerLinear, PacksATransposedWeight) {
       return (%y user_output) } })");
 }
 
+TEST(LowerLinear, ReplaceableWeightsArePackedAtLoad) {
+  ExpectLowered(R"(program edge {
+    constants { state "w": f32[8,4] state "b": f32[8] }
+    graph(%w: f32[8,4] parameter "w" replaceable, %b: f32[8] parameter "b" replaceable,
+          %x: f32[2,4] user_input) {
+      %t: f32[4,8] = edge.aten.permute_copy.default(%w, [1,0])
+      %y: f32[2,8] = edge.aten.addmm.default(%b, %x, %t)
+      return (%y user_output) } })",
+                R"(program edge {
+    constants { state "b": f32[8] constant "belay_cpu.packed/f32/4/8/t/w": f32[128] }
+    graph(%b: f32[8] parameter "b" replaceable,
+          %w_packed0: f32[128] tensor_constant "belay_cpu.packed/f32/4/8/t/w" replaceable,
+          %x: f32[2,4] user_input) {
+      %y: f32[2,8] = backend.belay_cpu.linear.default(%x, %w_packed0, %b, none, 8, "none", "add", -inf, inf)
+      return (%y user_output) } })");
+}
+
+TEST(LowerLinear, EqualReplaceableWeightsArePackedByName) {
+  ExpectLowered(R"(program edge {
+    constants { state "v": f32[4,4] state "w": f32[4,4] shares state "v" }
+    graph(%v: f32[4,4] parameter "v" replaceable, %w: f32[4,4] parameter "w" replaceable,
+          %x: f32[2,4] user_input) {
+      %y: f32[2,4] = edge.aten.mm.default(%x, %v)
+      %z: f32[2,4] = edge.aten.mm.default(%y, %w)
+      %u: f32[2,4] = edge.aten.mm.default(%z, %w)
+      return (%u user_output) } })",
+                R"(program edge {
+    constants {
+      constant "belay_cpu.packed/f32/4/4/n/v": f32[128]
+      constant "belay_cpu.packed/f32/4/4/n/w": f32[128]
+    }
+    graph(%v_packed0: f32[128] tensor_constant "belay_cpu.packed/f32/4/4/n/v" replaceable,
+          %w_packed0: f32[128] tensor_constant "belay_cpu.packed/f32/4/4/n/w" replaceable,
+          %x: f32[2,4] user_input) {
+      %y: f32[2,4] = backend.belay_cpu.linear.default(%x, %v_packed0, none, none, 4, "none", "add", -inf, inf)
+      %z: f32[2,4] = backend.belay_cpu.linear.default(%y, %w_packed0, none, none, 4, "none", "add", -inf, inf)
+      %u: f32[2,4] = backend.belay_cpu.linear.default(%z, %w_packed0, none, none, 4, "none", "add", -inf, inf)
+      return (%u user_output) } })");
+}
+
+// A part of a replaceable tensor, and a batch.
+TEST(LowerLinear, PartsOfReplaceableTensorsAreNotPacked) {
+  ExpectLeft(R"(program edge {
+    constants { state "w": f32[2,4,8] }
+    graph(%w: f32[2,4,8] parameter "w" replaceable, %x: f32[2,3,4] user_input) {
+      %y: f32[2,3,8] = edge.aten.bmm.default(%x, %w)
+      return (%y user_output) } })");
+}
+
+TEST(LowerLinear, PackedWeightsAreStoredInTheFileOfTheirSource) {
+  ExpectLowered(R"(program edge {
+    constants { state "w": f32[4,8] }
+    graph(%w: f32[4,8] parameter "w" in "layers", %x: f32[2,4] user_input) {
+      %y: f32[2,8] = edge.aten.mm.default(%x, %w)
+      return (%y user_output) } })",
+                R"(program edge {
+    constants { constant "w_packed0": f32[128] }
+    graph(%w_packed0: f32[128] tensor_constant "w_packed0" in "layers", %x: f32[2,4] user_input) {
+      %y: f32[2,8] = backend.belay_cpu.linear.default(%x, %w_packed0, none, none, 8, "none", "add", -inf, inf)
+      return (%y user_output) } })");
+}
+
 TEST(LowerLinear, PacksASharedWeightOnce) {
   ExpectLowered(R"(program edge {
     constants { state "w": f32[4,4] }

@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/bfloat16_calls.h"
+#include "backends/cpu/packed_parameter.h"
 #include "backends/cpu/quantized_calls.h"
 #include "exir/ir/mapped_pages.h"
 #include "exir/passes/constant_input.h"
@@ -45,6 +46,19 @@ struct MatrixOrder {
   uint8_t order[2] = {0, 1};
   int64_t row_stride = n, column_stride = 1;
 };
+
+// Returns zeros in a temporary file, or in memory if they are few or a file cannot be created.
+absl::StatusOr<exir::FileBytes> Zeros(uint64_t bytes) {
+  constexpr uint64_t kLarge = uint64_t{1} << 18;
+  if (bytes >= kLarge) {
+    if (std::optional<exir::FileBytes> file = exir::CreateFileBytes(bytes)) return *std::move(file);
+  }
+  // AlignedBuffer pages are zero without being written, and large pages reduce their number.
+  ABSL_ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Create(bytes));
+  auto owner = std::make_shared<const AlignedBuffer>(std::move(buffer));
+  const absl::Span<std::byte> zeros = owner->span();
+  return exir::FileBytes{std::move(owner), zeros};
+}
 
 absl::Status TooLarge(const Sizes& sizes) {
   return absl::InvalidArgumentError(
@@ -81,6 +95,8 @@ absl::StatusOr<exir::ValueId> PackedConstants::Insert(const ConstantView& after,
   const exir::ValueId input =
       exir::InsertConstantInput(program_, editor_, exir::EndOfConstants(program_), name, target,
                                 exir::TensorMeta::Contiguous(DTypeOf<T>, std::move(symbolic)));
+  program_.signature.inputs[exir::EndOfConstants(program_) - 1].file =
+      program_.signature.inputs[root].file;
   program_.constants.emplace(target, std::move(made));
   made_.emplace(std::move(key), input);
   return input;
@@ -97,18 +113,18 @@ absl::StatusOr<exir::ValueId> PackedConstants::AddFromTensor(const ConstantView&
       form.suffix, " ", form.way, " ", DTypeName(DTypeOf<From>), " ", DTypeName(DTypeOf<To>), " ",
       absl::Hex(reinterpret_cast<uintptr_t>(tensor->storage().bytes.data())), " ",
       tensor->storage_offset(), FormatSizes(tensor->sizes()), FormatSizes(tensor->strides()));
+  const exir::InputSpec& source = program_.signature.inputs[*program_.InputIndex(view.root)];
+  if (source.replaceable) absl::StrAppend(&key, " ", source.target);
   if (const auto it = made_.find(key); it != made_.end()) return it->second;
   if (!count.has_value()) return TooLarge(tensor->sizes());
   // Columns are padded to a full panel; with few columns the packed form is much larger.
   ABSL_RETURN_IF_ERROR(TakeBytes(static_cast<uint64_t>(*count) * sizeof(To),
                                  absl::StrCat("a packed constant ", FormatSizes(tensor->sizes()))));
-  // AlignedBuffer pages are zero without being written, and large pages reduce their number.
-  ABSL_ASSIGN_OR_RETURN(AlignedBuffer buffer,
-                        AlignedBuffer::Create(static_cast<uint64_t>(*count) * sizeof(To)));
-  ABSL_RETURN_IF_ERROR(make(*tensor, reinterpret_cast<To*>(buffer.data())));
-  auto owner = std::make_shared<const AlignedBuffer>(std::move(buffer));
-  const absl::Span<const std::byte> bytes = absl::MakeConstSpan(owner->data(), owner->size());
-  return Insert<To>(view, form.suffix, std::move(key), {std::move(owner), bytes}, sizes);
+  ABSL_ASSIGN_OR_RETURN(exir::FileBytes packed, Zeros(static_cast<uint64_t>(*count) * sizeof(To)));
+  ABSL_RETURN_IF_ERROR(make(*tensor, reinterpret_cast<To*>(packed.bytes.data())));
+  exir::ReleasePages(packed.bytes);
+  return Insert<To>(view, form.suffix, std::move(key), {std::move(packed.owner), packed.bytes},
+                    sizes);
 }
 
 template <class From, class To, class Make>
@@ -155,7 +171,10 @@ absl::StatusOr<exir::ValueId> PackedConstants::AddMatrix(const ConstantView& vie
                                  tensor.storage()));
       ABSL_ASSIGN_OR_RETURN(const Storage elements, part.Dense(order));
       PackMatrix(reinterpret_cast<const float*>(elements.bytes.data()), k, columns, 1, k, packed);
-      packed += *PackedMatrixSize(k, columns);
+      const int64_t made = *PackedMatrixSize(k, columns);
+      exir::ReleasePages(absl::MakeConstSpan(reinterpret_cast<const std::byte*>(packed),
+                                             static_cast<size_t>(made) * sizeof(float)));
+      packed += made;
       // `elements` may be a copy of these pages.
       if (tensor.strides()[dim] == k) {
         exir::ReleasePages(tensor.storage().bytes.subspan(
@@ -221,6 +240,32 @@ absl::StatusOr<exir::ValueId> PackedConstants::InLayout(const ConstantView& matr
   const std::optional<WeightFormat> format = RowOf(layout).weight_format;
   if (format.has_value()) return WeightOnlyMatrix(matrix, *format);
   return Matrix(matrix);
+}
+
+absl::StatusOr<std::optional<exir::ValueId>> PackedConstants::Replaceable(
+    const ConstantView& matrix, TableLayout layout) {
+  const std::optional<ConstantTensor> tensor = matrix.ToTensor();
+  if (!tensor.has_value() || !matrix.tensor->is_contiguous()) return std::nullopt;
+  PackedParameter packed = {.layout = layout, .k = tensor->sizes()[0], .n = tensor->sizes()[1]};
+  const bool plain = tensor->strides() == Strides({packed.n, 1});
+  const bool transposed = tensor->strides() == Strides({1, packed.k});
+  if ((!plain && !transposed) || tensor->storage_offset() != matrix.tensor->storage_offset() ||
+      tensor->view().nbytes() != matrix.tensor->view().nbytes()) {
+    return std::nullopt;
+  }
+  packed.transposed = !plain;
+  ABSL_ASSIGN_OR_RETURN(const exir::ValueId input, InLayout(matrix, layout));
+  const size_t root = *program_.InputIndex(matrix.root);
+  packed.parameter = program_.signature.inputs[root].target;
+  const std::string name = NameOf(packed);
+  exir::InputSpec& spec = program_.signature.inputs[*program_.InputIndex(input)];
+  if (spec.target == name) return input;  // packed before
+  auto constant = program_.constants.extract(spec.target);
+  constant.key() = name;
+  program_.constants.insert(std::move(constant));
+  spec.target = name;
+  spec.replaceable = true;
+  return input;
 }
 
 absl::StatusOr<exir::ValueId> PackedConstants::Filters(const ConstantView& weight,

@@ -40,6 +40,11 @@ class PackedConstants {
   absl::StatusOr<exir::ValueId> WeightOnlyMatrix(const ConstantView& matrix, WeightFormat format);
   // B [k, n] packed as a table of `layout` (table_layout.h). Preconditions as for the two above.
   absl::StatusOr<exir::ValueId> InLayout(const ConstantView& matrix, TableLayout layout);
+  // B [k, n] of a replaceable tensor, packed in `layout` when the delegate is initialized: an input
+  // with the name of a PackedParameter. nullopt if B is not all of the tensor, as stored or
+  // transposed. Precondition: `layout` is kFloat32 or kVnni2, with the dtype of the tensor.
+  absl::StatusOr<std::optional<exir::ValueId>> Replaceable(const ConstantView& matrix,
+                                                           TableLayout layout);
   // Convolution weight [o, c, h, w] as the matrix [h * w * c, o]. int8 is packed for PackedTaps of
   // `window`, whose kernel_size is that of the weight (Conv2dCall and QuantizedConv2dCall).
   absl::StatusOr<exir::ValueId> Filters(const ConstantView& weight, const Window& window);

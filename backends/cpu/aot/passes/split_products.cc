@@ -88,6 +88,7 @@ class ProductSplitting : NodeLowering {
       return std::nullopt;
     }
     product.features_dim = linear ? static_cast<size_t>(result.rank() - 1) : 1;
+    if (linear && result.NumElements() == result.sizes.back()) return std::nullopt;  // one row
     if (dim != (linear ? meta.sizes.size() - 1 : 1) ||
         !(meta.sizes[dim] == result.sizes[product.features_dim]) ||
         !node.argument("other").is_none()) {

@@ -85,5 +85,14 @@ TEST(SplitProducts, LeavesOtherProducts) {
       "return (%y user_output, %c user_output)"));
 }
 
+TEST(SplitProducts, LeavesProductsOfOneRow) {
+  ExpectLeft(R"(program edge {
+    constants { constant "w": f32[192] }
+    graph(%w: f32[192] tensor_constant "w", %x: f32[1,3] user_input) {
+      %y: f32[1,64] = backend.belay_cpu.linear.default(%x, %w, none, none, 64, "none", "add", -inf, inf)
+      [%a: f32[1,32], %c: f32[1,32]] = edge.aten.split_copy.Tensor(%y, 32, 1)
+      return (%a user_output, %c user_output) } })");
+}
+
 }  // namespace
 }  // namespace belay::cpu
