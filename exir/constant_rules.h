@@ -36,7 +36,7 @@ absl::Status ApplyConstantRules(const ConstantRules& rules, MethodPrograms& meth
 
 // Returns the replaceable tensors of all methods by name, in row-major order, all in one file.
 //   kAlreadyExists    methods have different tensors of one name
-//   kInvalidArgument  there are none
+//   kInvalidArgument  no tensor is replaceable
 absl::StatusOr<NamedDataOutput> ReplaceableTensors(const MethodPrograms& methods);
 
 }  // namespace belay::exir

@@ -55,11 +55,13 @@ absl::StatusOr<uint32_t> ConstantPool::AddTensor(const ConstantTensor& tensor,
     named_.push_back(dense);
     return it->second = AddNamed(std::move(key), dense.bytes.size());
   }
+  // A nested program is in one piece.
+  const std::string stored_in = name_ == nullptr ? file : "";
   const auto [segment, is_new] =
-      files_.try_emplace(file, Constants{static_cast<uint32_t>(image_->segments.size()), 0});
+      files_.try_emplace(stored_in, Constants{static_cast<uint32_t>(image_->segments.size()), 0});
   if (is_new) {
     image_->segments.push_back(
-        {.kind = schema::Segment::CONSTANTS, .pieces = {}, .companion = file});
+        {.kind = schema::Segment::CONSTANTS, .pieces = {}, .companion = stored_in});
   }
   Constants& constants = segment->second;
   it->second = static_cast<uint32_t>(image_->metadata.constants_size());

@@ -38,7 +38,8 @@ class ConstantPool {
       : image_(image), name_(std::move(name)) {}
 
   // Adds a tensor's elements, dense in this dimension order, to the segment of constants in `file`,
-  // the tag of a companion file or "". Returns the index in metadata.constants.
+  // the tag of a companion file or "". With a NameConstant function, constants that it does not name
+  // are stored in this program. Returns the index in metadata.constants.
   //   kResourceExhausted  out of memory while copying a tensor of another layout
   //   errors of the NameConstant function
   absl::StatusOr<uint32_t> AddTensor(const ConstantTensor& tensor, absl::Span<const uint8_t> order,

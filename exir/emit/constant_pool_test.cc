@@ -171,6 +171,21 @@ TEST(ConstantPoolTest, ConstantsOfAFileHaveTheirOwnSegment) {
   EXPECT_EQ(image.metadata.constants(3).offset(), 64u);
 }
 
+TEST(ConstantPoolTest, NestedProgramsAreInOnePiece) {
+  ProgramImage image;
+  std::vector<std::string> files;
+  ConstantPool pool(&image,
+                    [&](const Storage&, const std::string& file) -> absl::StatusOr<std::string> {
+                      files.push_back(file);
+                      return "";
+                    });
+  const uint8_t order[] = {0};
+  ASSERT_OK(pool.AddTensor(Bytes("small"), order, "weights").status());
+  EXPECT_THAT(files, ElementsAre("weights"));
+  ASSERT_EQ(image.segments.size(), 1u);
+  EXPECT_EQ(image.segments[0].companion, "");
+}
+
 TEST(ConstantPoolTest, ReplaceableTensorsAreNamedData) {
   ProgramImage image;
   ConstantPool pool(&image);

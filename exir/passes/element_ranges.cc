@@ -57,8 +57,7 @@ SymRange Computed(SymRange range, DType dtype) {
     if (dtype != DType::kFloat32 && dtype != DType::kFloat64) return kEverything;
     limits = {-kExact, kExact};
   }
-  const bool wraps = dtype == DType::kInt64 && (range.min == kBelow || range.max == kAbove);
-  return IsInside(range, limits) && !wraps ? range : RangeOfDType(dtype);
+  return IsInside(range, limits) ? range : RangeOfDType(dtype);
 }
 
 enum class Rule : uint8_t {
@@ -154,6 +153,11 @@ const Row* FindRow(std::string_view name) {
   const Row* row = std::find_if(std::begin(kRows), std::end(kRows),
                                 [&](const Row& candidate) { return candidate.op == op; });
   return row == std::end(kRows) ? nullptr : row;
+}
+
+// The range of a sum, difference or product, which wraps if it may exceed int64.
+SymRange WithoutOverflow(SymRange range) {
+  return range.min == kBelow || range.max == kAbove ? kEverything : range;
 }
 
 SymRange Hull(SymRange a, SymRange b) { return {std::min(a.min, b.min), std::max(a.max, b.max)}; }
@@ -295,7 +299,7 @@ SymRange ElementRanges::OfResult(const Graph& graph, const Node& node, int resul
       return joined();
     case Rule::kSum: {
       const int64_t count = CountOf(graph, first, node.argument("dim"));
-      return FunctionRange("*", OfArgument(graph, first), {0, count});
+      return WithoutOverflow(FunctionRange("*", OfArgument(graph, first), {0, count}));
     }
     case Rule::kNumber:
       return OfArgument(graph, node.argument("fill_value"));
@@ -311,7 +315,9 @@ SymRange ElementRanges::OfResult(const Graph& graph, const Node& node, int resul
       if (const Argument& alpha = node.argument("alpha"); !alpha.is_none()) {
         b = FunctionRange("*", b, OfArgument(graph, alpha));
       }
-      return FunctionRange(row->function, OfArgument(graph, first), b);
+      const SymRange range = FunctionRange(row->function, OfArgument(graph, first), b);
+      const bool selects = row->function == "Max" || row->function == "Min";
+      return selects ? range : WithoutOverflow(range);
     }
   }
   return kEverything;

@@ -175,8 +175,7 @@ const ProgramEdit kEdits[] = {
      "the program needs features that this reader does not know: 'time travel'",
      BELAY_EDIT(program.add_required_features("time travel"))},
     {"C5_named_constant_alone", "a constant of a missing enclosing program", kMissing,
-     "constants[0]: named data 'w': the program has no such data, and there is no enclosing "
-     "program",
+     "constants[0]: named data 'w': not in the program",
      BELAY_EDIT(program.add_required_features("named_constants");
                 program.mutable_constants(0)->set_named_data("w"))},
     {"C7_named_constant_undeclared", "such a constant without the feature", kInvalid,

@@ -25,12 +25,12 @@ std::string Describe(DType dtype, const Sizes& sizes, const DimOrder& order) {
 // Records the tensors of a parameter file.
 class Collected final : public NamedTensors {
  public:
-  absl::StatusOr<absl::Span<const std::byte>> Choose(const NamedTensor& tensor) override {
+  absl::Status Choose(const NamedTensor& tensor) override {
     tensors.emplace(tensor.key, Parameters::Tensor{.dtype = tensor.dtype,
                                                    .sizes = tensor.sizes,
                                                    .dim_order = tensor.dim_order,
                                                    .bytes = tensor.bytes});
-    return tensor.bytes;
+    return absl::OkStatus();
   }
   Tensors tensors;
 };
@@ -41,13 +41,13 @@ class Replaced final : public NamedTensors {
   explicit Replaced(std::shared_ptr<const Parameters> parameters)
       : parameters_(std::move(parameters)) {}
 
-  absl::StatusOr<absl::Span<const std::byte>> Choose(const NamedTensor& tensor) override {
+  absl::Status Choose(const NamedTensor& tensor) override {
     if (tensor.replaceable && replaceable_.size() < kMostListed) {
       replaceable_.push_back(Quoted(tensor.key));
     }
     count_ += tensor.replaceable ? 1 : 0;
     const auto it = parameters_->tensors().find(tensor.key);
-    if (it == parameters_->tensors().end()) return tensor.bytes;
+    if (it == parameters_->tensors().end()) return absl::OkStatus();
     const Parameters::Tensor& other = it->second;
     const auto refuse = [&](std::string_view problem) {
       return absl::InvalidArgumentError(
@@ -61,7 +61,8 @@ class Replaced final : public NamedTensors {
                                  Describe(other.dtype, other.sizes, other.dim_order)));
     }
     used_.insert(it->first);
-    return other.bytes;
+    tensor.bytes = other.bytes;
+    return absl::OkStatus();
   }
 
   // Checks that the program has all parameters.

@@ -56,9 +56,7 @@ TEST_F(NamedConstantsTest, AreUsedInPlace) {
 
 TEST_F(NamedConstantsTest, NeedAnEnclosingProgram) {
   EXPECT_THAT(OpenFileBytes(program_.Serialize()),
-              StatusIs(kMissing,
-                       HasSubstr("constants[0]: named data 'w': the program has no such data, and "
-                                 "there is no enclosing program")));
+              StatusIs(kMissing, HasSubstr("constants[0]: named data 'w': not in the program")));
 }
 
 TEST_F(NamedConstantsTest, ErrorNamesMissingKey) {

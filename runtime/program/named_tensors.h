@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "runtime/core/dtype.h"
 #include "runtime/core/sizes.h"
@@ -19,17 +19,17 @@ struct NamedTensor {
   DType dtype;
   const Sizes& sizes;
   const DimOrder& dim_order;
-  absl::Span<const std::byte> bytes;  // exactly the dense tensor
   bool replaceable;
+  absl::Span<const std::byte>& bytes;  // exactly the dense tensor
 };
 
 // Receives the named tensors of a program in the order of their keys (Program::Options).
 class NamedTensors {
  public:
   virtual ~NamedTensors() = default;
-  // Returns the bytes that the program uses for the tensor: its own, or for a replaceable one
-  // others of the same size, which live as long as this. Errors fail the opening.
-  virtual absl::StatusOr<absl::Span<const std::byte>> Choose(const NamedTensor& tensor) = 0;
+  // May replace the bytes of a replaceable tensor by others of the same size, which live as long as
+  // this object. Errors fail the opening.
+  virtual absl::Status Choose(const NamedTensor& tensor) = 0;
 };
 
 }  // namespace belay

@@ -124,7 +124,7 @@ class Program {
   friend class ProgramValidator;
 };
 
-// Returns the entry of a key; nullptr if there is none. `sorted` are in the order of their keys.
+// Returns the entry of a key, or nullptr. `sorted` are in the order of their keys.
 // O(log n).
 const NamedDataPlan* FindNamedData(absl::Span<const NamedDataPlan> sorted, std::string_view key);
 

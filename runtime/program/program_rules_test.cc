@@ -196,7 +196,7 @@ const RuleCase kRuleCases[] = {
      kInvalid, "named_data[0].layout: a tensor of 12 bytes, the data has 11"},
     {"NamedDataReplaceableWithoutLayout",
      EDIT(program.mutable_named_data(0)->set_replaceable(true)), kInvalid,
-     "named_data[0]: is replaceable and has no layout"},
+     "named_data[0].layout.dtype: 0 is not a dtype"},
     {"NamedDataLayoutWithoutDtype", EDIT(program.mutable_named_data(0)->mutable_layout()), kInvalid,
      "named_data[0].layout.dtype: 0 is not a dtype"},
     {"NamedDataLayoutMalformed",

@@ -116,14 +116,11 @@ absl::StatusOr<absl::Span<const std::byte>> NamedConstant(const ConstantMessage&
     return path.Error(absl::StrCat("is named data and has segment ", constant.segment, " at ",
                                    constant.offset, ", expected 0 and 0"));
   }
-  absl::StatusOr<absl::Span<const std::byte>> bytes;
-  if (const NamedDataPlan* data = FindNamedData(own, key); data != nullptr) {
-    bytes = data->bytes;
-  } else if (enclosing == nullptr) {
-    bytes = absl::NotFoundError("the program has no such data, and there is no enclosing program");
-  } else {
-    bytes = enclosing->Find(key);
-  }
+  const NamedDataPlan* const data = FindNamedData(own, key);
+  const absl::StatusOr<absl::Span<const std::byte>> bytes =
+      data != nullptr        ? data->bytes
+      : enclosing != nullptr ? enclosing->Find(key)
+                             : absl::NotFoundError("not in the program");
   if (!bytes.ok()) {
     return Annotate(bytes.status(), absl::StrCat(path.ToString(), ": named data ", Quoted(key)));
   }
@@ -305,7 +302,7 @@ absl::StatusOr<std::vector<NamedDataPlan>> ValidateNamedData(const WireList& mes
     if (i > 0 && data.key <= named_data.back().key) {
       return MetadataPath(path, "key")
           .Error(absl::StrCat(Quoted(data.key), " does not come after ",
-                              Quoted(named_data.back().key), ": keys are sorted and unique"));
+                              Quoted(named_data.back().key)));
     }
     NamedDataPlan plan;
     plan.key = std::string(data.key);
@@ -320,7 +317,7 @@ absl::StatusOr<std::vector<NamedDataPlan>> ValidateNamedData(const WireList& mes
                               segments[data.segment].alignment, " is not aligned to ",
                               plan.alignment));
     }
-    if (data.layout.found()) {
+    if (data.layout.found() || plan.replaceable) {
       const MetadataPath layout_path(path, "layout");
       TensorLayoutMessage layout;
       ABSL_RETURN_IF_ERROR(Read(data.layout, layout_path, layout));
@@ -331,12 +328,9 @@ absl::StatusOr<std::vector<NamedDataPlan>> ValidateNamedData(const WireList& mes
                                               " bytes, the data has ", plan.bytes.size()));
       }
       if (tensors != nullptr) {
-        ABSL_ASSIGN_OR_RETURN(
-            plan.bytes, tensors->Choose({plan.key, tensor.dtype, tensor.sizes, tensor.dim_order,
-                                         plan.bytes, plan.replaceable}));
+        ABSL_RETURN_IF_ERROR(tensors->Choose({plan.key, tensor.dtype, tensor.sizes,
+                                              tensor.dim_order, plan.replaceable, plan.bytes}));
       }
-    } else if (plan.replaceable) {
-      return path.Error("is replaceable and has no layout");
     }
     named_data.push_back(std::move(plan));
   }

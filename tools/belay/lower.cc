@@ -227,12 +227,12 @@ Command LowerCommand() {
             "[PATTERN=]NAME: writes the constants whose name matches the pattern, or all others "
             "and named data, to NAME-DIGEST.data next to the program file; with --format=pte "
             "constants to NAME.ptd (repeatable)",
-            {.repeatable = true, .one_value = true}},
+            {.not_empty = true, .repeatable = true, .one_value = true}},
            {"--replaceable",
             &lower->replaceable,
             "PATTERN: parameters that 'belay run --parameters' may replace: adapters, fine-tuned "
             "heads (repeatable)",
-            {.repeatable = true, .one_value = true}},
+            {.not_empty = true, .repeatable = true, .one_value = true}},
            {"--tokenizer",
             &lower->tokenizer,
             "stores a Hugging Face tokenizer.json in the program, for belay generate",

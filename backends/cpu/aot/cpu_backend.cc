@@ -24,7 +24,7 @@ namespace belay::cpu {
 
 namespace {
 
-// Constants of at least this size are named data; smaller ones are stored in the blob. An entry, a
+// Constants of at least this size, or of a companion file, are named data; others are stored in the blob. An entry, a
 // segment and their alignment cost about 400 bytes.
 constexpr size_t kSharedBytes = 1024;
 
@@ -53,7 +53,7 @@ absl::StatusOr<exir::PreprocessResult> Compile(exir::ExportedProgram program,
   methods.emplace_back("forward", std::move(program));
   const auto name = [&](const exir::Storage& bytes,
                         const std::string& file) -> absl::StatusOr<std::string> {
-    if (bytes.bytes.size() < kSharedBytes) return std::string();
+    if (file.empty() && bytes.bytes.size() < kSharedBytes) return std::string();
     const SharedConstants::Entry entry = constants.Add(bytes);
     std::string key = absl::BytesToHexString(entry.sha256);
     exir::NamedDataOptions options;
