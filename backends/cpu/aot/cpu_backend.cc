@@ -24,8 +24,8 @@ namespace belay::cpu {
 
 namespace {
 
-// Constants of at least this size, or of a companion file, are named data; others are stored in the blob. An entry, a
-// segment and their alignment cost about 400 bytes.
+// Constants of at least this size, or of a companion file, are named data; others are stored in the
+// blob. An entry, a segment and their alignment cost about 400 bytes.
 constexpr size_t kSharedBytes = 1024;
 
 absl::StatusOr<exir::PreprocessResult> Compile(exir::ExportedProgram program,

@@ -186,7 +186,6 @@ static void QuantizesWithCalibrationData(void) {
   EXPECT(strstr(belay_lowered_report_json(lowered), "\"all_quantized\"") != NULL);
   belay_lowered_free(lowered);
   lowered = NULL;
-  belay_error* error = NULL;
   options.max_loss = "psnr=10";
   EXPECT_ERROR(belay_lower(&archive, 1, &options, &lowered, &error), BELAY_INVALID_ARGUMENT,
                "psnr=10");
