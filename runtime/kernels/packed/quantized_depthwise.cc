@@ -158,42 +158,70 @@ HWY_INLINE void Multiply(const Pixels<D32>& pixels, const Weights<D32>& weights,
   }
 }
 
-// `at`: element offset of channel `first` in the output.
+// Finishes the results of a row, from left to right.
 template <class D32, bool kPartial>
-HWY_INLINE void Finish(const Channels<D32>& c, const Accumulators<D32>& sums, int64_t at) {
-  const D32 d;
-  const hn::RebindToFloat<D32> df;
-  if (!c.bytes) {
-    HWY_ALIGN int32_t natural[4 * Channels<D32>::kLanes];
+class Results {
+ public:
+  HWY_INLINE explicit Results(const Channels<D32>& channels) : c_(channels) {}
+
+  // `at`: element offset of channel `first` in the output.
+  HWY_INLINE void Add(const Accumulators<D32>& sums, int64_t at) {
+    if (c_.bytes) {
+      Store(sums, at);
+      return;
+    }
+    if (count_ == 0) at_ = at;
+    const D32 d;
     const hn::CappedTag<int32_t, 4> block;
     HWY_ALIGN int32_t stored[Channels<D32>::kLanes];
     for (size_t v = 0; v < 4; ++v) {
       hn::Store(sums.at[v], d, stored);
       for (size_t l = 0; l < hn::Lanes(d); l += 4) {
-        hn::Store(hn::Load(block, stored + l), block, natural + l * 4 + v * 4);
+        hn::Store(hn::Load(block, stored + l), block, sums_ + count_ * kSums + l * 4 + v * 4);
       }
     }
-    const size_t first = static_cast<size_t>(c.first), size = c.args.epilogue.quantizes ? 1 : 4;
-    std::byte* row =
-        static_cast<std::byte*>(c.args.out) + (at - c.first) * static_cast<int64_t>(size);
-    FinishSums(c.args.epilogue, first, natural, 0, 1, c.count, row, 0);
-    return;
+    if (++count_ == kPixels) Flush();
   }
-  hn::Vec<decltype(df)> y[4];
-  HWY_UNROLL(4)
-  for (size_t v = 0; v < 4; ++v) {
-    y[v] = hn::Add(hn::Mul(hn::ConvertTo(df, sums.at[v]), hn::Load(df, c.scale[v])),
-                   hn::Load(df, c.bias[v]));
+
+  // Call after the last Add.
+  HWY_INLINE void Flush() {
+    if (count_ == 0) return;
+    const QuantizedEpilogue& e = c_.args.epilogue;
+    const int64_t size = e.quantizes ? 1 : 4;
+    std::byte* row = static_cast<std::byte*>(c_.args.out) + (at_ - c_.first) * size;
+    FinishSums(e, static_cast<size_t>(c_.first), sums_, kSums, count_, c_.count, row,
+               static_cast<size_t>(c_.args.channels));
+    count_ = 0;
   }
-  const auto q = c.quantizer.Blocks(y[0], y[1], y[2], y[3]);
-  const hn::Repartition<uint8_t, D32> d8;
-  uint8_t* out = static_cast<uint8_t*>(c.args.out) + at;
-  if constexpr (kPartial) {
-    hn::StoreN(q, d8, out, c.count);
-  } else {
-    hn::StoreU(q, d8, out);
+
+ private:
+  static constexpr size_t kSums = 4 * Channels<D32>::kLanes;
+  static constexpr size_t kPixels = 32;
+
+  HWY_INLINE void Store(const Accumulators<D32>& sums, int64_t at) const {
+    const hn::RebindToFloat<D32> df;
+    hn::Vec<decltype(df)> y[4];
+    HWY_UNROLL(4)
+    for (size_t v = 0; v < 4; ++v) {
+      y[v] = hn::Add(hn::Mul(hn::ConvertTo(df, sums.at[v]), hn::Load(df, c_.scale[v])),
+                     hn::Load(df, c_.bias[v]));
+    }
+    const auto q = c_.quantizer.Blocks(y[0], y[1], y[2], y[3]);
+    const hn::Repartition<uint8_t, D32> d8;
+    uint8_t* out = static_cast<uint8_t*>(c_.args.out) + at;
+    if constexpr (kPartial) {
+      hn::StoreN(q, d8, out, c_.count);
+    } else {
+      hn::StoreU(q, d8, out);
+    }
   }
-}
+
+  const Channels<D32>& c_;
+  // FinishSums takes many pixels at once: its setup costs as much as a few of them.
+  HWY_ALIGN int32_t sums_[kPixels * kSums];
+  size_t count_ = 0;
+  int64_t at_ = 0;  // of the first pixel in sums_
+};
 
 // Computes a row of results of a window of kWidth adjacent columns and up to 4 * kQuads rows, with
 // stride kStride. Every column of the image is interleaved once.
@@ -211,6 +239,7 @@ HWY_NOINLINE void SlideRow(const Channels<D32>& c, const uint8_t* image, int64_t
   // Accumulators of the results whose windows contain the current column.
   constexpr int kResults = (kWidth + kStride - 1) / kStride;
   Accumulators<D32> sums[kResults];
+  Results<D32, kPartial> results(c);
   HWY_UNROLL(kResults)
   for (int i = 0; i < kResults; ++i) Start(c, sums[i]);
   for (int64_t x = 0; x < g.out_width + kResults - 1; ++x) {
@@ -230,11 +259,12 @@ HWY_NOINLINE void SlideRow(const Channels<D32>& c, const uint8_t* image, int64_t
       }
     }
     const int64_t done = x - (kResults - 1);
-    if (done >= 0) Finish<D32, kPartial>(c, sums[kResults - 1], at + done * g.channels);
+    if (done >= 0) results.Add(sums[kResults - 1], at + done * g.channels);
     HWY_UNROLL(kResults)
     for (int i = kResults - 1; i > 0; --i) Copy(sums[i - 1], sums[i]);
     Start(c, sums[0]);
   }
+  results.Flush();
 }
 
 // Computes a row of results for any window.
@@ -243,6 +273,7 @@ HWY_NOINLINE void AnyRow(const Channels<D32>& c, const uint8_t* image, int64_t y
   const QuantizedDepthwiseArgs& g = c.args;
   const int64_t quads = (g.kernel_height + kQuad - 1) / kQuad;
   const Rows first = RowsOf(c, image, y, 0);
+  Results<D32, kPartial> results(c);
   for (int64_t x = 0; x < g.out_width; ++x) {
     Accumulators<D32> sums;
     Start(c, sums);
@@ -256,8 +287,9 @@ HWY_NOINLINE void AnyRow(const Channels<D32>& c, const uint8_t* image, int64_t y
         Multiply(Interleaved<D32, kPartial>(c, rows, column), weights, sums);
       }
     }
-    Finish<D32, kPartial>(c, sums, at + x * g.channels);
+    results.Add(sums, at + x * g.channels);
   }
+  results.Flush();
 }
 
 // Computes rows [first, last) of some channels.

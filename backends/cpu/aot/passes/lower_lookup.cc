@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "backends/cpu/aot/constant_view.h"
 #include "backends/cpu/aot/passes/lower_nodes.h"
@@ -40,9 +41,10 @@ class LookupLowering : NodeLowering {
  private:
   // The nodes that compute a function of one dequantized tensor.
   struct Function {
-    std::optional<ValueId> real;  // the tensor
-    std::vector<NodeId> nodes;    // in execution order
-    size_t met = 0;               // nodes visited; bounds the depth of the search
+    std::optional<QuantizedForm> from;  // the tensor's bytes
+    std::vector<ValueId> reals;         // the tensor, dequantized once or several times
+    std::vector<NodeId> nodes;          // in execution order
+    size_t met = 0;                     // nodes visited; bounds the depth of the search
   };
 
   // Whether the value is a constant that broadcasts to the table's single dimension without
@@ -54,13 +56,14 @@ class LookupLowering : NodeLowering {
 
   // Adds the nodes that compute `value`. Returns false if it depends on more than one tensor.
   bool Collect(ValueId value, Function& function) const {
-    if (function.real == value) return true;
+    if (absl::c_linear_search(function.reals, value)) return true;
     const NodeId producer = graph_.value(value).producer;
     if (!producer.valid()) return false;
     if (std::count(function.nodes.begin(), function.nodes.end(), producer) != 0) return true;
-    if (forms_.DequantizedBytes(value).has_value()) {
-      if (function.real.has_value()) return false;
-      function.real = value;
+    if (const std::optional<QuantizedForm> form = forms_.DequantizedBytes(value)) {
+      if (!function.from.has_value()) function.from = form;
+      if (form->input != function.from->input || !form->IsLike(*function.from)) return false;
+      function.reals.push_back(value);
       return true;
     }
     const Node& node = graph_.node(producer);
@@ -78,8 +81,8 @@ class LookupLowering : NodeLowering {
         collected = collected && (IsNumber(operand) || Collect(operand, function));
       });
     }
-    if (!collected || !function.real.has_value() ||
-        meta->sizes != graph_.value(*function.real).tensor()->sizes) {
+    if (!collected || !function.from.has_value() ||
+        meta->sizes != graph_.value(function.from->input).tensor()->sizes) {
       return false;
     }
     function.nodes.push_back(producer);
@@ -99,9 +102,10 @@ class LookupLowering : NodeLowering {
         if (!inside) return false;
       }
     }
-    const QuantizedForm from = *forms_.DequantizedBytes(*function.real);
+    const QuantizedForm from = *function.from;
     ABSL_ASSIGN_OR_RETURN(const ValueId reals, Reals(from));
-    absl::flat_hash_map<ValueId, ValueId> made = {{*function.real, reals}};
+    absl::flat_hash_map<ValueId, ValueId> made;
+    for (ValueId real : function.reals) made.emplace(real, reals);
     std::vector<NodeId> nodes = function.nodes;
     nodes.push_back(id);
     ValueId table = reals;

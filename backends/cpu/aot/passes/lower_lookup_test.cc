@@ -33,6 +33,39 @@ TEST(LowerLookup, LowersFunctionsOfOneTensor) {
                       CpuPassTestOps());
 }
 
+// As quantizers write SiLU.
+TEST(LowerLookup, LowersFunctionsOfOneTensorDequantizedTwice) {
+  FusedHandles handles;
+  exir::ExpectRewrite(R"(program edge { graph(%x: u8[2,3] user_input) {
+      %a: f32[2,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 3, 0, 255, dtype:u8)
+      %s: f32[2,3] = edge.aten.sigmoid.default(%a)
+      %b: f32[2,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 3, 0, 255, dtype:u8)
+      %m: f32[2,3] = edge.aten.mul.Tensor(%b, %s)
+      %q: u8[2,3] = edge.quantized_decomposed.quantize_per_tensor.default(%m, 0.125, 9, 0, 255, dtype:u8)
+      return (%q user_output) } })",
+                      LowerLookup(handles).run, R"(program edge {
+    constants { constant "_lookup_values0": f32[256] }
+    graph(%_lookup_values0: f32[256] tensor_constant "_lookup_values0", %x: u8[2,3] user_input) {
+      %s_table: f32[256] = edge.aten.sigmoid.default(%_lookup_values0)
+      %m_table: f32[256] = edge.aten.mul.Tensor(%_lookup_values0, %s_table)
+      %q_table: u8[256] = edge.quantized_decomposed.quantize_per_tensor.default(%m_table, 0.125, 9, 0, 255, dtype:u8)
+      %q: u8[2,3] = backend.belay_cpu.lookup.default(%x, %q_table)
+      return (%q user_output) } })",
+                      CpuPassTestOps());
+}
+
+// One tensor with two scales.
+TEST(LowerLookup, DoesNotLowerFunctionsOfOtherReals) {
+  FusedHandles handles;
+  exir::ExpectUnchanged(R"(program edge { graph(%x: u8[2,3] user_input) {
+      %a: f32[2,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 3, 0, 255, dtype:u8)
+      %b: f32[2,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.25, 3, 0, 255, dtype:u8)
+      %m: f32[2,3] = edge.aten.mul.Tensor(%b, %a)
+      %q: u8[2,3] = edge.quantized_decomposed.quantize_per_tensor.default(%m, 0.125, 9, 0, 255, dtype:u8)
+      return (%q user_output) } })",
+                        LowerLookup(handles).run, CpuPassTestOps());
+}
+
 // Two tensors, other users, other sizes, only a quantization.
 TEST(LowerLookup, DoesNotLowerOtherFunctions) {
   FusedHandles handles;
