@@ -358,8 +358,8 @@ struct WinogradConv2dCall : Conv2dCall<Arguments, false> {
 };
 
 // belay_cpu::max_pool2d: window maxima of float32, bfloat16 or uint8 images, without indices. NaN
-// compares greater than every number. `padding` has the form that conv2d accepts and is at most
-// half of the window, so every window contains a pixel. The dilation is 1.
+// compares greater than every number. `padding` has the form that conv2d accepts and is less
+// than the window, so every window contains a pixel. The dilation is 1.
 template <class Arguments>
 struct MaxPool2dCall {
   using D = typename Arguments::Dim;
@@ -372,10 +372,9 @@ struct MaxPool2dCall {
     ABSL_ASSIGN_OR_RETURN(call.window, ReadWindow(arguments));
     const Window& w = call.window;
     for (int s = 0; s < 2; ++s) {
-      if (w.dilation[s] != 1 || w.padding[s] > w.kernel_size[s] / 2 ||
-          w.padding_after[s] > w.kernel_size[s] / 2) {
-        return absl::InvalidArgumentError(
-            "padding: expected at most half of the window and no dilation");
+      if (w.dilation[s] != 1 || w.padding[s] >= w.kernel_size[s] ||
+          w.padding_after[s] >= w.kernel_size[s]) {
+        return absl::InvalidArgumentError("padding: expected less than the window and no dilation");
       }
     }
     return call;

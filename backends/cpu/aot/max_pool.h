@@ -20,6 +20,18 @@ inline bool IsPlainMaxPool(const exir::Graph& graph, exir::NodeId id) {
   return dense && graph.value(indices).users.empty() && !graph.IsOutput(indices);
 }
 
+// Whether the number of windows follows from the window and the paddings: no ceil_mode, or images
+// of known size.
+inline bool HasKnownWindows(const exir::Graph& graph, exir::NodeId id) {
+  const exir::Node& node = graph.node(id);
+  if (node.argument("ceil_mode") == exir::Argument(false)) return true;
+  const exir::ValueId* input = node.value_argument("self");
+  const exir::TensorMeta* images = input == nullptr ? nullptr : graph.value(*input).tensor();
+  return node.argument("ceil_mode") == exir::Argument(true) && images != nullptr &&
+         images->rank() == 4 && images->sizes[2].AsInt().has_value() &&
+         images->sizes[3].AsInt().has_value();
+}
+
 }  // namespace belay::cpu
 
 #endif  // BELAY_BACKENDS_CPU_AOT_MAX_POOL_H_

@@ -43,8 +43,7 @@ bool HasUnitAlpha(const ExportedProgram& program, NodeId id) {
 
 // lower_max_pool2d supports these.
 bool IsLoweredMaxPool(const ExportedProgram& program, NodeId id) {
-  return IsPlainMaxPool(program.top(), id) &&
-         program.top().node(id).argument("ceil_mode") == Argument(false);
+  return IsPlainMaxPool(program.top(), id) && HasKnownWindows(program.top(), id);
 }
 
 constexpr std::string_view kMovement[] = {

@@ -289,6 +289,7 @@ TEST_F(CpuKernelsTest, MaxPools) {
       ASSERT_TRUE(comparison_.Compare(pool({1, 35, 8, 9}, {2, 4}, {1, 3}, {0, 2})));
       ASSERT_TRUE(comparison_.Compare(pool({1, 5, 4, 4}, {9, 2}, {1, 1}, {4, 0, 4, 1})));
       ASSERT_TRUE(comparison_.Compare(pool({0, 16, 9, 7}, {3, 3}, {2, 2}, {1, 1})));
+      ASSERT_TRUE(comparison_.Compare(pool({1, 33, 8, 7}, {3, 3}, {2, 2}, {1, 1, 2, 1})));
       // Images without rows.
       ASSERT_TRUE(comparison_.Compare(pool({1, 3, 0, 4}, {2, 2}, {2, 2}, {1, 0})));
     }

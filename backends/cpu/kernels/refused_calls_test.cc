@@ -425,12 +425,12 @@ TEST(RefusedCalls, Windows) {
 }
 
 TEST(RefusedCalls, PoolsWithEmptyWindows) {
-  const char* error = "padding: expected at most half of the window and no dilation";
+  const char* error = "padding: expected less than the window and no dilation";
   ExpectRefused(ValidCall("max_pool2d"),
-                {{"padding", "[2,1]", error},
-                 {"padding", "[1,2]", error},
-                 {"padding", "[1,1,2,1]", error},
-                 {"padding", "[1,1,1,2]", error},
+                {{"padding", "[3,1]", error},
+                 {"padding", "[1,3]", error},
+                 {"padding", "[1,1,3,1]", error},
+                 {"padding", "[1,1,1,3]", error},
                  {"dilation", "[2,1]", error},
                  {"dilation", "[1,2]", error},
                  {"kernel_size", "[1,3]", error},
