@@ -2,11 +2,16 @@
 
 #include <optional>
 #include <utility>
+#include <variant>
+#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "runtime/backend/delegate_threads.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/method.h"
+#include "runtime/program/plan.h"
 #include "runtime/program/program.h"
 
 namespace belay {
@@ -38,6 +43,14 @@ class ProgramDelegate final : public DelegateHandle {
             absl::StrCat("the program in the blob mutates its input ", i));
       }
     }
+    const MethodPlan& plan = method.plan();
+    for (size_t i = 0; i < method.num_inputs(); ++i) {
+      handle->inputs_.push_back(
+          ReshapeOf(plan.values[plan.inputs[i].value], *context.arguments[i]));
+    }
+    for (size_t i = 0; i < method.num_outputs(); ++i) {
+      handle->outputs_.push_back(ReshapeOf(plan.values[plan.outputs[i]], *context.outputs[i]));
+    }
     handle->method_.emplace(std::move(method));
     return std::unique_ptr<DelegateHandle>(std::move(handle));
   }
@@ -53,12 +66,21 @@ class ProgramDelegate final : public DelegateHandle {
     ABSL_RETURN_IF_ERROR(context.CheckArity(static_cast<int>(method_->num_inputs()),
                                             static_cast<int>(method_->num_outputs())));
     for (size_t i = 0; i < method_->num_inputs(); ++i) {
-      ABSL_RETURN_IF_ERROR(method_->SetInput(i, context.argument(static_cast<int>(i))));
+      const EValue& argument = context.argument(static_cast<int>(i));
+      const TensorView* tensor = argument.get_if<TensorView>();
+      if (!inputs_[i].has_value() || tensor == nullptr || !tensor->is_contiguous() ||
+          tensor->numel() != inputs_[i]->program.numel()) {
+        ABSL_RETURN_IF_ERROR(method_->SetInput(i, argument));
+      } else {
+        ABSL_RETURN_IF_ERROR(method_->SetInput(i, At(inputs_[i]->program, tensor->data)));
+      }
     }
     // Arguments and outputs of a call are disjoint, by validation.
     for (size_t i = 0; i < method_->num_outputs(); ++i) {
       const TensorView* output = context.output_slot(static_cast<int>(i))->get_if<TensorView>();
-      if (output != nullptr) method_->SetOutputMemory(i, *output);
+      if (output == nullptr) continue;
+      method_->SetOutputMemory(
+          i, outputs_[i].has_value() ? At(outputs_[i]->program, output->data) : *output);
     }
     ABSL_RETURN_IF_ERROR(method_->ExecuteWithin(budget));
     for (size_t i = 0; i < method_->num_outputs(); ++i) {
@@ -89,14 +111,42 @@ class ProgramDelegate final : public DelegateHandle {
       context.SetScalarOutput(i, result);
       return absl::OkStatus();
     }
-    ABSL_ASSIGN_OR_RETURN(const TensorView* output, context.Output(i, tensor->sizes));
-    if (tensor->data == output->data) return absl::OkStatus();  // was written in place
-    return CopyElements(*tensor, *output);
+    const std::optional<Reshape>& reshape = outputs_[static_cast<size_t>(i)];
+    const TensorView from = reshape.has_value() ? At(reshape->call, tensor->data) : *tensor;
+    ABSL_ASSIGN_OR_RETURN(const TensorView* output, context.Output(i, from.sizes));
+    if (from.data == output->data) return absl::OkStatus();  // was written in place
+    return CopyElements(from, *output);
+  }
+
+  // Contiguous tensors of the same elements in the program and in the call, without data.
+  struct Reshape {
+    TensorView program, call;
+  };
+
+  // nullopt if the program's value has the call's sizes, or another number of elements.
+  static std::optional<Reshape> ReshapeOf(const ValuePlan& value, const EValue& operand) {
+    const TensorPlan* plan = std::get_if<TensorPlan>(&value);
+    const TensorView* call = operand.get_if<TensorView>();
+    if (plan == nullptr || call == nullptr || !plan->is_static() || plan->dtype != call->dtype ||
+        plan->sizes == absl::MakeConstSpan(call->sizes) || !call->is_contiguous() ||
+        !absl::c_is_sorted(plan->dim_order)) {
+      return std::nullopt;
+    }
+    const Reshape reshape = {TensorView::Contiguous(plan->dtype, plan->sizes, nullptr),
+                             At(*call, nullptr)};
+    if (reshape.program.numel() != reshape.call.numel()) return std::nullopt;
+    return reshape;
+  }
+
+  static TensorView At(TensorView tensor, void* data) {
+    tensor.data = data;
+    return tensor;
   }
 
   Program program_;
   DelegateThreads threads_;
   std::optional<Method> method_;
+  std::vector<std::optional<Reshape>> inputs_, outputs_;
 };
 
 }  // namespace

@@ -24,7 +24,9 @@ namespace belay {
 // The backend's option `threads` (runtime/backend/delegate_threads.h), if it has it, limits the
 // threads of the program. Loading and executing are logged as the context says
 // (DelegateInitContext::events). The handle uses arguments in place where Method::SetInput does, and
-// copies results, since a method's outputs are in its own memory. Its Execute returns
+// copies results, since a method's outputs are in its own memory. Contiguous inputs and outputs of
+// fixed sizes may have other sizes in the program than in the call, with as many elements: they are
+// reshaped without a copy. Its Execute returns
 //   kInvalidArgument  a result's kind or dtype differs from the call's
 //   errors of Method::SetInput and Execute
 absl::StatusOr<std::unique_ptr<DelegateHandle>> OpenProgramDelegate(

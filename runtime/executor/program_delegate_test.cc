@@ -82,6 +82,48 @@ TEST_F(ProgramDelegateTest, PassesScalars) {
   EXPECT_EQ(*method.GetOutput(0).get_if<int64_t>(), 42);
 }
 
+// In place: the inner program reads and writes the memory of the call.
+TEST_F(ProgramDelegateTest, ReshapesOperands) {
+  const uint32_t a = inner_.Input("a", kF32, {6}), b = inner_.Arena(kF32, {6});
+  inner_.Call("test.add.Tensor", {a, a}, {b});
+  inner_.Output(b);
+  const uint32_t x = forward_.Input("x", kF32, {2, 3}), y = forward_.Arena(kF32, {3, 1, 2});
+  ASSERT_OK_AND_ASSIGN(Method method, LoadCall({x}, {y}));
+  std::vector<float> in = {1, 2, 3, 4, 5, 6}, out(6);
+  const int64_t sizes[] = {2, 3}, result_sizes[] = {3, 1, 2};
+  ASSERT_OK(method.SetInput(0, TensorView::Contiguous(kF32, sizes, in.data())));
+  EXPECT_TRUE(method.SetOutputMemory(0, TensorView::Contiguous(kF32, result_sizes, out.data())));
+  ASSERT_OK(method.Execute());
+  EXPECT_THAT(out, ElementsAre(2, 4, 6, 8, 10, 12));
+  EXPECT_THAT(method.GetOutput(0).get_if<TensorView>()->sizes, ElementsAre(3, 1, 2));
+}
+
+// An output that is an input is copied.
+TEST_F(ProgramDelegateTest, ReshapesCopiedResults) {
+  inner_.Output(inner_.Input("a", kF32, {6}));
+  const uint32_t x = forward_.Input("x", kF32, {6}), y = forward_.Arena(kF32, {2, 3});
+  ASSERT_OK_AND_ASSIGN(Method method, LoadCall({x}, {y}));
+  std::vector<float> in = {1, 2, 3, 4, 5, 6};
+  const int64_t sizes[] = {6};
+  ASSERT_OK(method.SetInput(0, TensorView::Contiguous(kF32, sizes, in.data())));
+  ASSERT_OK(method.Execute());
+  const TensorView& result = *method.GetOutput(0).get_if<TensorView>();
+  EXPECT_THAT(result.sizes, ElementsAre(2, 3));
+  EXPECT_EQ(result.as<float>()[5], 6);
+}
+
+TEST_F(ProgramDelegateTest, RejectsOtherNumbersOfElements) {
+  const uint32_t a = inner_.Input("a", kF32, {6}), b = inner_.Arena(kF32, {6});
+  inner_.Call("test.add.Tensor", {a, a}, {b});
+  inner_.Output(b);
+  const uint32_t x = forward_.Input("x", kF32, {2, 2}), y = forward_.Arena(kF32, {6});
+  ASSERT_OK_AND_ASSIGN(Method method, LoadCall({x}, {y}));
+  std::vector<float> in = {1, 2, 3, 4};
+  const int64_t sizes[] = {2, 2};
+  ASSERT_OK(method.SetInput(0, TensorView::Contiguous(kF32, sizes, in.data())));
+  EXPECT_THAT(method.Execute(), StatusIs(kInvalid, HasSubstr("f32[2,2]")));
+}
+
 TEST_F(ProgramDelegateTest, OptionLimitsTheThreads) {
   const uint32_t threads = inner_.Slot(schema::ScalarSlot::INT);
   inner_.Call("test.num_threads.default", {}, {threads});

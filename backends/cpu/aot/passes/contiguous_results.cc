@@ -1,9 +1,9 @@
 #include "backends/cpu/aot/passes/contiguous_results.h"
 
 #include <optional>
-#include <string_view>
 #include <utility>
 
+#include "backends/cpu/aot/passes/reshapes.h"
 #include "backends/cpu/ops/cpu_ops.h"
 #include "exir/ir/graph_editor.h"
 
@@ -28,13 +28,6 @@ bool CanWriteContiguous(const Node& node) {
 
 bool IsConversion(const Node& node) {
   return node.target->ns() == "dim_order_ops" && node.target->op() == "_to_dim_order_copy";
-}
-
-// Whether the node returns the elements of its operand in row-major order, with other sizes.
-bool IsReshape(const Node& node) {
-  const std::string_view op = node.target->op();
-  return node.target->ns() == "aten" &&
-         (op == "view_copy" || op == "squeeze_copy" || op == "unsqueeze_copy");
 }
 
 exir::Pass Make(FusedHandles& handles) {

@@ -18,6 +18,7 @@
 #include "backends/cpu/aot/passes/lower_max_pool2d.h"
 #include "backends/cpu/aot/passes/lower_quantized_add.h"
 #include "backends/cpu/aot/passes/narrow_products.h"
+#include "backends/cpu/aot/passes/reshape_borders.h"
 #include "backends/cpu/aot/passes/simplify_copies.h"
 #include "backends/cpu/aot/passes/simplify_quantization.h"
 #include "backends/cpu/aot/passes/split_products.h"
@@ -81,6 +82,7 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
       FusePointwise(handles),
       AssignLayouts(&diagnostics),
       FuseConv2dChains(handles, &diagnostics),
+      ReshapeBorders(handles),
       ContiguousResults(handles),
   };
 }
