@@ -54,7 +54,7 @@ absl::Status Conv2d(KernelContext& context, const Conv2dArguments& call) {
 }
 
 uint64_t Conv2dScratch(const KernelContext& context, const Conv2dArguments& call) {
-  return ConvolutionScratch<BFloat16>(context, call.input->sizes, call.window,
+  return ConvolutionScratch<BFloat16>(context, call.input->sizes, *call.weight, call.window,
                                       {PatchWay::kTaps, PatchWay::kPadded});
 }
 

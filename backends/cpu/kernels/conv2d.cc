@@ -107,7 +107,7 @@ bool Accepts(const KernelContext& context, const Call<kDepthwise>& call) {
 }
 
 uint64_t Conv2dScratch(const KernelContext& context, const Call<false>& call) {
-  return ConvolutionScratch<float>(context, call.input->sizes, call.window,
+  return ConvolutionScratch<float>(context, call.input->sizes, *call.weight, call.window,
                                    {PatchWay::kTaps, PatchWay::kPadded});
 }
 

@@ -87,7 +87,7 @@ absl::Status RunConvolution(const KernelContext& context, const TensorView& in,
   g.c = out.as<T>();
   g.ldc = g.n;
   const PatchWay way = PatchWayOf<T>(in, window);
-  const PixelStrips strips(out);
+  const PixelStrips strips(out, filters.numel());
   const ConvolutionMemory<T> memory(context, way, in.sizes, window, strips.size());
   ABSL_ASSIGN_OR_RETURN(std::byte * scratch, ScratchArray<std::byte>(context, memory.bytes));
   g.taps = static_cast<size_t>(memory.taps.count);
@@ -132,9 +132,10 @@ absl::Status RunConvolution(const KernelContext& context, const TensorView& in,
 // Bytes for the most demanding of `ways` and kRows. The way depends on sizes, and layouts do not
 // always distinguish them.
 template <class T>
-uint64_t ConvolutionScratch(const KernelContext& context, const Sizes& images, const Window& window,
+uint64_t ConvolutionScratch(const KernelContext& context, const Sizes& images,
+                            const TensorView& filters, const Window& window,
                             std::initializer_list<PatchWay> ways) {
-  const CheckedInt strip = PixelStrips::SizeFor(context);
+  const CheckedInt strip = PixelStrips::SizeFor(context, filters.numel());
   const auto bytes = [&](PatchWay way) {
     return ScratchBytesOf<std::byte>(
         ConvolutionMemory<T>(context, way, images, window, strip).bytes);

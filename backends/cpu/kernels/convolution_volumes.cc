@@ -79,7 +79,7 @@ class Convolution {
         out_(VolumeSizes(out.sizes)),
         channels_(call.input->sizes[1]),
         data_(call.input->as<const float>()),
-        strips_(out),
+        strips_(out, call.weight->numel()),
         c_(out.as<float>()) {
     if (Memory::CopiesInput(call)) Pad(reinterpret_cast<float*>(scratch));
   }
@@ -246,7 +246,7 @@ absl::Status RunConvolution(KernelContext& context, const Call& call) {
   ABSL_RETURN_IF_ERROR(CheckPixelLayout(*out, call.transposed || call.epilogue.other != nullptr));
   ABSL_ASSIGN_OR_RETURN(const EpilogueF32 epilogue, EpilogueOf(call.epilogue, *out));
   if (out->numel() == 0) return absl::OkStatus();
-  const Memory memory(call, PixelStrips(*out).size(), context.num_threads());
+  const Memory memory(call, PixelStrips(*out, call.weight->numel()).size(), context.num_threads());
   ABSL_ASSIGN_OR_RETURN(std::byte * scratch, ScratchArray<std::byte>(context, memory.bytes));
   Convolution(context, call, epilogue, *out, memory, scratch).Run();
   return absl::OkStatus();
@@ -257,7 +257,8 @@ bool Accepts(const KernelContext& context, const Call& call) { return call.Shape
 uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
   if (!call.Shape().ok()) return 0;
   return ScratchBytesOf<std::byte>(
-      Memory(call, PixelStrips::SizeFor(context), context.num_threads()).bytes);
+      Memory(call, PixelStrips::SizeFor(context, call.weight->numel()), context.num_threads())
+          .bytes);
 }
 
 constexpr OperatorFacts kFacts = {.work = {WorkRule::Kind::kConvolution},

@@ -53,17 +53,15 @@ inline void StorePixels(const float* strip, int64_t pixel, int64_t count, int64_
 // A contiguous result is computed in strips of pixels: in working memory, then transposed.
 class PixelStrips {
  public:
-  // `out` may have upper bounds instead of sizes.
-  explicit PixelStrips(const TensorView& out)
+  // `out` may have upper bounds instead of sizes; `weights` are elements.
+  PixelStrips(const TensorView& out, int64_t weights)
       : out_(out),
         used_(!HasChannelsInnermost(out)),
-        pixels_(std::clamp<int64_t>(kStripElements / std::max<int64_t>(out.sizes[1], 1) / kStep, 1,
-                                    kMostSteps) *
-                kStep) {}
+        pixels_(StepsFor(std::max<int64_t>(out.sizes[1], 1), out.numel(), weights) * kStep) {}
   // For the planned result of a call.
-  static CheckedInt SizeFor(const KernelContext& context) {
+  static CheckedInt SizeFor(const KernelContext& context, int64_t weights) {
     const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
-    return out.ok() && (*out)->rank() >= 3 ? PixelStrips(**out).size() : CheckedInt(0);
+    return out.ok() && (*out)->rank() >= 3 ? PixelStrips(**out, weights).size() : CheckedInt(0);
   }
 
   // Whether the result is not channels last.
@@ -100,6 +98,15 @@ class PixelStrips {
   // more often; the limit does not make the stores slower.
   static constexpr int64_t kStep = 48, kMostSteps = 48;
   static_assert(kStep % kTileRows == 0 && kStep * sizeof(float) % kLineBytes == 0);
+  // Weights are read again for each strip, so large ones allow a strip of an eighth of their size.
+  static constexpr int64_t kWeightsPerElement = 8;
+
+  // Grows with the number of elements.
+  static int64_t StepsFor(int64_t channels, int64_t elements, int64_t weights) {
+    const int64_t most = std::max(kStripElements, weights / kWeightsPerElement);
+    const int64_t all = std::max<int64_t>((elements / channels + kStep - 1) / kStep, 1);
+    return std::min(all, std::clamp<int64_t>(most / channels / kStep, 1, kMostSteps));
+  }
 
   TensorView out_;
   bool used_;
