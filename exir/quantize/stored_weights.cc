@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "exir/ir/graph_editor.h"
+#include "exir/ir/mapped_pages.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
@@ -97,6 +98,7 @@ absl::StatusOr<std::string> EncodedWeights::WhyNot(const ConstantTensor& weight,
     ABSL_ASSIGN_OR_RETURN(const WeightMatrix matrix, MatrixOf(weight, rows_first));
     const bool finite = std::all_of(matrix.elements.begin(), matrix.elements.end(),
                                     [](float x) { return std::isfinite(x); });
+    ReleasePages(matrix.storage.bytes);
     it = list.insert(list.end(), {weight, finite});
   }
   return it->finite ? "" : "its weight has elements that are NaN or infinite";
@@ -138,6 +140,7 @@ absl::StatusOr<EncodedWeight> EncodedWeights::Encode(const ConstantTensor& weigh
     return EncodedWeight{
         Tensor(DType::kBFloat16, RowSizes(weight, rows_first), std::move(bytes)), {}, {}, loss};
   }();
+  ReleasePages(matrix.storage.bytes);
   entries.push_back({weight, rows_first, scheme, std::move(encoded)});
   return entries.back().encoded;
 }
