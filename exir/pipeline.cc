@@ -31,6 +31,7 @@
 #include "exir/model_file.h"
 #include "exir/passes/bound_data_sizes.h"
 #include "exir/passes/edge_verifier.h"
+#include "exir/passes/fold_expands.h"
 #include "exir/passes/fold_input_views.h"
 #include "exir/passes/fuse_quantized_ops.h"
 #include "exir/passes/guards_to_assertions.h"
@@ -331,6 +332,7 @@ std::vector<Pass> FinalPasses(const MethodPrograms& methods, const PipelineOptio
   }
   passes.insert(passes.end(), options.passes.begin(), options.passes.end());
   passes.push_back(FoldInputViews());
+  passes.push_back(FoldExpands());
   passes.push_back(InsertDeviceCopies());
   passes.push_back(EdgeToBackendOps());
   return passes;

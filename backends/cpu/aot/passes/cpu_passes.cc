@@ -24,6 +24,7 @@
 #include "backends/cpu/aot/passes/split_products.h"
 #include "backends/cpu/aot/passes/widen_products.h"
 #include "exir/passes/eliminate_common_subexpressions.h"
+#include "exir/passes/fold_expands.h"
 #include "exir/passes/merge_batch_norm.h"
 #include "exir/passes/propagate_constants.h"
 
@@ -73,6 +74,7 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
       FuseAttention(handles, &diagnostics),
       // Folds sums of constant masks.
       exir::PropagateConstants(),
+      exir::FoldExpands(),
       SimplifyCopies(handles),
       SplitProducts(handles),
       LowerQuantizedAdd(handles),
