@@ -142,19 +142,27 @@ absl::Status Multiply(KernelContext& context, const Product& p, int batch_dims) 
   const Scratch parts = ScratchFor(context, a, b, *out);
   ABSL_ASSIGN_OR_RETURN(float* scratch,
                         ScratchArray<float>(context, static_cast<int64_t>(parts.total())));
-  const auto multiply = [&](int64_t i, std::optional<int> thread) {
-    MultiplyMatrices(context, p, p.addend == nullptr ? nullptr : &addend, MatrixOf(a, i),
-                     MatrixOf(b, i), MatrixOf(*out, i), parts, scratch, thread);
+  // Computes matrices [first, last) of the result.
+  const auto multiply = [&](int64_t first, int64_t last, std::optional<int> thread) {
+    TensorView left = MatrixOf(a, first), right = MatrixOf(b, first),
+               result = MatrixOf(*out, first);
+    for (int64_t i = first; i < last; ++i) {
+      MultiplyMatrices(context, p, p.addend == nullptr ? nullptr : &addend, left, right, result,
+                       parts, scratch, thread);
+      if (i + 1 == last) break;
+      left.data = PartAddress(left, a.strides[0]);
+      right.data = PartAddress(right, b.strides[0]);
+      result.data = PartAddress(result, out->strides[0]);
+    }
   };
   const int64_t batches = batch_dims == 0 ? 1 : a.sizes[0];
   if (batches == 1) {
-    multiply(0, std::nullopt);
+    multiply(0, 1, std::nullopt);
     return absl::OkStatus();
   }
   const double work = static_cast<double>(out->numel()) * static_cast<double>(a.sizes[2]);
-  RunRanges(context, batches, 1, work, [&](int thread, int64_t first, int64_t last) {
-    for (int64_t i = first; i < last; ++i) multiply(i, thread);
-  });
+  RunRanges(context, batches, 1, work,
+            [&](int thread, int64_t first, int64_t last) { multiply(first, last, thread); });
   return absl::OkStatus();
 }
 
