@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/cpu_testing.h"
 #include "exir/backend/to_backend.h"
@@ -174,6 +175,35 @@ TEST_F(ProgramsTest, LargeImagesUseChains) {
   std::vector<std::string> operators;
   ExpectSame(kText, {{RandomTensor({1, 40, 64, 64}, random_)}}, 3, kClose, &operators);
   EXPECT_THAT(operators, Contains("belay_cpu.conv2d_chain.default"));
+}
+
+// Few filters: the phases are channels of one convolution (shuffle_transposed_conv2d).
+TEST_F(ProgramsTest, TransposedConvolutionsWithFewFilters) {
+  struct Case {
+    int kernel, stride, padding, output_padding;
+    bool shuffled;
+  };
+  for (const Case& c : {Case{4, 2, 1, 0, true}, Case{2, 2, 0, 0, true}, Case{3, 3, 0, 0, true},
+                        Case{9, 3, 3, 0, true}, Case{5, 3, 1, 0, true}, Case{3, 2, 1, 1, false},
+                        Case{5, 2, 2, 1, true}, Case{7, 2, 3, 1, false}, Case{4, 2, 0, 0, false}}) {
+    const int height = (5 - 1) * c.stride - 2 * c.padding + c.kernel + c.output_padding;
+    const int width = height - c.stride;
+    const std::string result = absl::StrCat("f32[2,3,", height, ",", width, "]");
+    const std::string weight = absl::StrCat("f32[7,3,", c.kernel, ",", c.kernel, "]");
+    SCOPED_TRACE(absl::StrCat(c.kernel, " ", c.stride, " ", c.padding));
+    std::vector<std::string> operators;
+    ExpectSame(
+        absl::StrCat("program edge { constants { state \"w\": ", weight,
+                     " state \"b\": f32[3] } graph(%w: ", weight,
+                     " parameter \"w\", %b: f32[3] parameter \"b\", %x: f32[2,7,5,4] user_input) {"
+                     " %y: ",
+                     result, " = edge.aten.convolution.default(%x, %w, %b, [", c.stride, ",",
+                     c.stride, "], [", c.padding, ",", c.padding, "], [1,1], true, [",
+                     c.output_padding, ",", c.output_padding, "], 1) %r: ", result,
+                     " = edge.aten.relu.default(%y) return (%r user_output) } }"),
+        {{RandomTensor({2, 7, 5, 4}, random_)}}, 3, kClose, &operators);
+    EXPECT_EQ(absl::c_linear_search(operators, "aten.pixel_shuffle.default"), c.shuffled);
+  }
 }
 
 TEST_F(ProgramsTest, AttentionWithAFullyMaskedRow) {

@@ -19,6 +19,7 @@
 #include "backends/cpu/aot/passes/lower_quantized_add.h"
 #include "backends/cpu/aot/passes/narrow_products.h"
 #include "backends/cpu/aot/passes/reshape_borders.h"
+#include "backends/cpu/aot/passes/shuffle_transposed_conv2d.h"
 #include "backends/cpu/aot/passes/simplify_copies.h"
 #include "backends/cpu/aot/passes/simplify_quantization.h"
 #include "backends/cpu/aot/passes/split_products.h"
@@ -36,6 +37,10 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
       precision == Precision::kBFloat16
           ? NarrowProducts()
           : exir::Pass{"narrow_products", [](exir::ExportedProgram&) { return false; }};
+  const exir::Pass shuffle_transposed_conv2d =
+      precision == Precision::kDirect
+          ? exir::Pass{"shuffle_transposed_conv2d", [](exir::ExportedProgram&) { return false; }}
+          : ShuffleTransposedConv2d();
   const exir::Pass lower_linear = LowerLinear(handles, &diagnostics, &tables);
   const Winograd winograd = precision == Precision::kDirect     ? Winograd::kNever
                             : precision == Precision::kWinograd ? Winograd::kAny
@@ -47,6 +52,7 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
       LowerInstanceNorm(),
       SimplifyQuantization(handles),
       LiftToImages(),
+      shuffle_transposed_conv2d,
       narrow_products,
       // Float32, integers, and bfloat16 that has a kernel; WidenProducts converts the rest.
       lower_linear,
