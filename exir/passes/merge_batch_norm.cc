@@ -158,7 +158,8 @@ class Merge {
         graph_(editor_.graph()),
         constants_(program, editor_, options.changing),
         max_growth_bytes_(options.max_growth_bytes),
-        batch_norm_(program.ops->Find("aten._native_batch_norm_legit_no_training.default")) {}
+        batch_norm_(program.ops->Find("aten._native_batch_norm_legit_no_training.default")),
+        view_(program.ops->Find("aten.view_copy.default")) {}
 
   bool Run() {
     bool changed = false;
@@ -185,6 +186,27 @@ class Merge {
       return std::nullopt;
     }
     return Numbers(*tensor);
+  }
+
+  // Follows reshapes of values without other users, as [b * n, c] -> [b, n, c] -> [b * n, c], to the
+  // first value of the same sizes. Without one returns `value`.
+  ValueId BeforeReshapes(ValueId value) const {
+    const TensorMeta& meta = graph_.MetaOf(value);
+    ValueId found = value;
+    for (ValueId at = value;;) {
+      const NodeId producer = graph_.value(at).producer;
+      if (view_ == nullptr || !producer.valid() || graph_.node(producer).target->aten() != view_) {
+        return found;
+      }
+      const ValueId* operand = graph_.node(producer).operand().get_if<ValueId>();
+      if (operand == nullptr || !graph_.HasOneUse(*operand)) return found;
+      at = *operand;
+      const TensorMeta* source = graph_.value(at).tensor();
+      if (source != nullptr && source->dtype == meta.dtype && source->sizes == meta.sizes &&
+          source->strides == meta.strides) {
+        found = at;
+      }
+    }
   }
 
   // Returns the node that computes `value` with a constant weight, if a factor and a shift per
@@ -257,7 +279,7 @@ class Merge {
         made.strides != wanted.strides) {
       return false;
     }
-    const std::optional<Producer> producer = ProducerOf(*input);
+    const std::optional<Producer> producer = ProducerOf(BeforeReshapes(*input));
     if (!producer.has_value()) return false;
 
     const ConstantTensor& weight = *constants_.Find(producer->weight);
@@ -359,7 +381,7 @@ class Merge {
   const Graph& graph_;
   ConstantInputs constants_;
   const uint64_t max_growth_bytes_;
-  const OpOverload* const batch_norm_;  // of the ATen dialect
+  const OpOverload *const batch_norm_, *const view_;  // of the ATen dialect
   uint64_t added_ = 0, freed_ = 0;
 };
 

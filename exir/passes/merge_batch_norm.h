@@ -22,6 +22,8 @@ struct MergeBatchNormOptions {
 //   convolution, of any rank, also transposed and grouped     with or without bias
 //   addmm, mm, linear of a matrix                             the weight as stored, or permuted
 //
+// also if reshapes between them cancel out, as [b * n, c] -> [b, n, c] -> [b * n, c].
+//
 //   weight' = weight · f    bias' = (bias - mean) · f + shift    f = scale / sqrt(var + eps)
 //
 // computed in double and rounded once to the weight's dtype, including float16 and bfloat16. The

@@ -101,6 +101,55 @@ TEST(MergeBatchNormTest, MergesIntoLinear) {
                 PassTestOps());
 }
 
+TEST(MergeBatchNormTest, LooksThroughReshapesThatCancelOut) {
+  ExpectRewrite(R"(program edge {
+  constants { state "w": f32[4,3] state "m": f32[4] state "v": f32[4] }
+  graph(%w: f32[4,3] parameter "w", %m: f32[4] buffer "m", %v: f32[4] buffer "v",
+        %x: f32[6,3] user_input) {
+    %c: f32[6,4] = edge.aten.linear.default(%x, %w)
+    %a: f32[2,3,4] = edge.aten.view_copy.default(%c, [2,3,4])
+    %b: f32[6,4] = edge.aten.view_copy.default(%a, [6,4])
+    %y: f32[6,4], %s: f32[0], %u: f32[0] =
+        edge.aten._native_batch_norm_legit_no_training.default(%b, none, none, %m, %v, 0.1, 1e-5)
+    return (%y user_output)
+  }
+})",
+                MergeBatchNorm().run, R"(program edge {
+  constants { constant "w_merged": f32[4,3] constant "w_merged_bias": f32[4] }
+  graph(%w_merged: f32[4,3] tensor_constant "w_merged",
+        %w_merged_bias: f32[4] tensor_constant "w_merged_bias", %x: f32[6,3] user_input) {
+    %c: f32[6,4] = edge.aten.linear.default(%x, %w_merged, %w_merged_bias)
+    %a: f32[2,3,4] = edge.aten.view_copy.default(%c, [2,3,4])
+    %b: f32[6,4] = edge.aten.view_copy.default(%a, [6,4])
+    return (%b user_output)
+  }
+})",
+                PassTestOps());
+  // A reshape with another user, and one to other channels.
+  for (const char* reshapes : {R"(
+    %a: f32[2,3,4] = edge.aten.view_copy.default(%c, [2,3,4])
+    %b: f32[6,4] = edge.aten.view_copy.default(%a, [6,4])
+    %e: f32[2,3,4] = edge.aten.relu.default(%a))",
+                               R"(
+    %a: f32[4,6] = edge.aten.view_copy.default(%c, [4,6])
+    %p: f32[6,4] = edge.aten.permute_copy.default(%a, [1,0])
+    %b: f32[6,4] = edge.aten.view_copy.default(%p, [6,4])
+    %e: f32[6,4] = edge.aten.relu.default(%b))"}) {
+    ExpectUnchanged(absl::StrCat(R"(program edge {
+  constants { state "w": f32[4,3] state "m": f32[4] state "v": f32[4] }
+  graph(%w: f32[4,3] parameter "w", %m: f32[4] buffer "m", %v: f32[4] buffer "v",
+        %x: f32[6,3] user_input) {
+    %c: f32[6,4] = edge.aten.linear.default(%x, %w))",
+                                 reshapes, R"(
+    %y: f32[6,4], %s: f32[0], %u: f32[0] =
+        edge.aten._native_batch_norm_legit_no_training.default(%b, none, none, %m, %v, 0.1, 1e-5)
+    return (%y user_output, %e user_output)
+  }
+})"),
+                    MergeBatchNorm().run, PassTestOps());
+  }
+}
+
 // The passes that a backend runs on the program of its Preprocess.
 TEST(MergeBatchNormTest, TransposedWeightIsFolded) {
   ExportedProgram program = ParseOrDie(R"(program edge {
