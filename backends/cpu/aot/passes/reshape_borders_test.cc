@@ -86,6 +86,14 @@ TEST(ReshapeBorders, LeavesOtherInputs) {
       return (%y user_output) } })");
 }
 
+TEST(ReshapeBorders, LeavesReinterpretedElements) {
+  ExpectLeft(Program("%x: f32[6] user_input", R"(
+      %a: i32[6] = edge.aten.view_copy.dtype(%x, dtype:i32)
+      %y: i32[6] = edge.aten.add.Tensor(%a, %a)
+      %z: f32[6] = edge.aten.view_copy.dtype(%y, dtype:f32)
+      return (%z user_output))"));
+}
+
 // A reshaped output or input, and a result with users.
 TEST(ReshapeBorders, LeavesOtherOutputs) {
   ExpectLeft(Program("%x: f32[1,6] user_input", R"(

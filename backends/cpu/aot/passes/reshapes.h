@@ -8,10 +8,11 @@
 
 namespace belay::cpu {
 
-// Whether the node returns the elements of its operand in row-major order, with other sizes.
+// Whether the node returns the elements of its operand in row-major order, with other sizes. Not
+// view_copy.dtype, which reinterprets them.
 inline bool IsReshape(const exir::Node& node) {
   const std::string_view op = node.target->op();
-  return node.target->ns() == "aten" &&
+  return node.target->ns() == "aten" && node.target->overload() != "dtype" &&
          (op == "view_copy" || op == "squeeze_copy" || op == "unsqueeze_copy");
 }
 
