@@ -15,6 +15,7 @@ namespace belay {
 namespace {
 
 using Tensors = std::map<std::string, Parameters::Tensor, std::less<>>;
+using Opener = std::function<absl::StatusOr<Program>(const Program::Options&)>;
 
 std::string Describe(DType dtype, const Sizes& sizes, const DimOrder& order) {
   std::string text = absl::StrCat(DTypeName(dtype), " ", FormatSizes(sizes));
@@ -85,9 +86,13 @@ class Replaced final : public NamedTensors {
   size_t count_ = 0;
 };
 
-absl::StatusOr<Program> OpenReplaced(
-    std::shared_ptr<const Parameters> parameters, Program::Options options,
-    const std::function<absl::StatusOr<Program>(const Program::Options&)>& open) {
+absl::Status Repeated(std::string_view name, std::string_view first, std::string_view second) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("parameter ", Quoted(name), " is in ", first, " and in ", second));
+}
+
+absl::StatusOr<Program> OpenReplaced(std::shared_ptr<const Parameters> parameters,
+                                     Program::Options options, const Opener& open) {
   const auto replaced = std::make_shared<Replaced>(std::move(parameters));
   options.named_tensors = replaced;
   ABSL_ASSIGN_OR_RETURN(Program program, open(options));
@@ -99,63 +104,55 @@ absl::StatusOr<Program> OpenReplaced(
 
 absl::Status Parameters::Add(std::string_view name, Tensor tensor,
                              std::shared_ptr<const void> owner) {
-  std::string source = tensor.source;
-  const auto [it, added] = tensors_.try_emplace(std::string(name), std::move(tensor));
-  if (!added) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("parameter ", Quoted(name), " is in ", it->second.source, " and in ", source));
+  if (const auto it = tensors_.find(name); it != tensors_.end()) {
+    return Repeated(name, it->second.source, tensor.source);
   }
+  tensors_.emplace(name, std::move(tensor));
   if (owner != nullptr) owners_.push_back(std::move(owner));
   return absl::OkStatus();
 }
 
-absl::Status Parameters::AddAll(const absl::StatusOr<Program>& program, const std::string& source,
-                                Tensors added) {
-  ABSL_RETURN_IF_ERROR(program.status());
-  if (!program->methods().empty()) {
+absl::Status Parameters::AddAll(Program::Options options, const std::string& source,
+                                const Opener& open) {
+  const auto collected = std::make_shared<Collected>();
+  options.named_tensors = collected;
+  ABSL_ASSIGN_OR_RETURN(Program program, open(options));
+  if (!program.methods().empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat(source,
                      ": expected a parameter file, which has no methods, got a program "
                      "with the method ",
-                     Quoted(program->methods()[0].name)));
+                     Quoted(program.methods()[0].name)));
   }
-  for (const NamedDataPlan& data : program->named_data()) {
+  Tensors& added = collected->tensors;
+  for (const NamedDataPlan& data : program.named_data()) {
     if (added.contains(data.key)) continue;
     return absl::InvalidArgumentError(absl::StrCat(source, ": expected only tensors, named data ",
                                                    Quoted(data.key), " has no layout"));
   }
-  for (const auto& [name, tensor] : added) {
-    const auto it = tensors_.find(name);
-    if (it == tensors_.end()) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("parameter ", Quoted(name), " is in ", it->second.source, " and in ", source));
+  for (auto& [name, tensor] : added) {
+    if (const auto it = tensors_.find(name); it != tensors_.end()) {
+      return Repeated(name, it->second.source, source);
+    }
+    tensor.source = source;
   }
-  for (auto& [name, tensor] : added) tensor.source = source;
   tensors_.merge(added);
+  owners_.push_back(std::make_shared<const Program>(std::move(program)));
   return absl::OkStatus();
 }
 
 absl::Status Parameters::AddFile(const std::string& path, const Program::Options& options) {
-  Program::Options collecting = options;
-  const auto collected = std::make_shared<Collected>();
-  collecting.named_tensors = collected;
-  absl::StatusOr<Program> program = Program::Open(path, collecting);
-  ABSL_RETURN_IF_ERROR(AddAll(program, path, std::move(collected->tensors)));
-  owners_.push_back(std::make_shared<const Program>(*std::move(program)));
-  return absl::OkStatus();
+  return AddAll(options, path, [&](const Program::Options& o) { return Program::Open(path, o); });
 }
 
 absl::Status Parameters::AddFileBytes(std::shared_ptr<const void> owner,
                                       absl::Span<const std::byte> bytes,
                                       const Program::Options& options, const std::string& source) {
-  Program::Options collecting = options;
-  const auto collected = std::make_shared<Collected>();
-  collecting.named_tensors = collected;
-  absl::StatusOr<Program> program = Program::OpenBytes(std::move(owner), bytes, collecting);
-  if (!program.ok()) return Annotate(program.status(), source);
-  ABSL_RETURN_IF_ERROR(AddAll(program, source, std::move(collected->tensors)));
-  owners_.push_back(std::make_shared<const Program>(*std::move(program)));
-  return absl::OkStatus();
+  return AddAll(options, source, [&](const Program::Options& o) -> absl::StatusOr<Program> {
+    absl::StatusOr<Program> program = Program::OpenBytes(std::move(owner), bytes, o);
+    if (!program.ok()) return Annotate(program.status(), source);
+    return program;
+  });
 }
 
 absl::StatusOr<Program> Parameters::Open(const std::string& path,

@@ -11,6 +11,7 @@
 #define BELAY_RUNTIME_PARAMETERS_PARAMETERS_H_
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -61,8 +62,9 @@ class Parameters : public std::enable_shared_from_this<Parameters> {
   const std::map<std::string, Tensor, std::less<>>& tensors() const { return tensors_; }
 
  private:
-  absl::Status AddAll(const absl::StatusOr<Program>& program, const std::string& source,
-                      std::map<std::string, Tensor, std::less<>> added);
+  // Adds all tensors of the parameter file that `open` opens.
+  absl::Status AddAll(Program::Options options, const std::string& source,
+                      const std::function<absl::StatusOr<Program>(const Program::Options&)>& open);
 
   std::map<std::string, Tensor, std::less<>> tensors_;
   std::vector<std::shared_ptr<const void>> owners_;
