@@ -419,8 +419,7 @@ absl::StatusOr<Storage> ZipReader::Read(const Entry& entry, ByteBudget& budget,
   }
   if (verify_checksum && entry.crc32 != 0) {
     uLong sum = 0;
-    const std::string_view whole = AsString(content.bytes);
-    for (std::string_view part : InParts(absl::MakeConstSpan(&whole, 1))) {
+    for (std::string_view part : InParts(AsString(content.bytes))) {
       sum = crc32_z(sum, reinterpret_cast<const Bytef*>(part.data()), part.size());
       ReleasePages(part);
     }

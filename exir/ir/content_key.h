@@ -21,8 +21,7 @@ class ContentKey {
  public:
   explicit ContentKey(const Storage& storage)
       : bytes_(ToAbsl(AsString(storage.bytes))), hash_(bytes_.size()) {
-    const std::string_view piece = AsString(storage.bytes);
-    for (std::string_view part : InParts(absl::MakeConstSpan(&piece, 1))) {
+    for (std::string_view part : InParts(AsString(storage.bytes))) {
       hash_ = absl::HashOf(hash_, ToAbsl(part));
       ReleasePages(part);
     }

@@ -89,6 +89,8 @@ struct Temporary {
 
 constexpr size_t kPartBytes = size_t{4} << 20;
 
+void Release(std::string_view part) { ReleasePages(part); }
+
 }  // namespace
 
 std::shared_ptr<const void> OwnerOfMapping(std::shared_ptr<const MappedFile> file) {
@@ -130,12 +132,19 @@ std::vector<std::string_view> InParts(absl::Span<const std::string_view> pieces)
   return parts;
 }
 
+std::vector<std::string_view> InParts(std::string_view piece) {
+  return InParts(absl::MakeConstSpan(&piece, 1));
+}
+
 std::string Sha256InParts(absl::Span<const std::string_view> pieces) {
-  return Sha256(InParts(pieces), [](std::string_view part) { ReleasePages(part); });
+  return Sha256(InParts(pieces), Release);
 }
 std::string Sha256InParts(absl::Span<const std::byte> bytes) {
-  const std::string_view piece = AsString(bytes);
-  return Sha256InParts(absl::MakeConstSpan(&piece, 1));
+  return Sha256(InParts(AsString(bytes)), Release);
+}
+
+absl::Status WriteFileInParts(const std::string& path, absl::Span<const std::string_view> pieces) {
+  return WriteFileAtomically(path, InParts(pieces), Release);
 }
 
 }  // namespace belay::exir

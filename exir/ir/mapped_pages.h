@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "runtime/core/mapped_file.h"
 
@@ -42,10 +43,13 @@ void ReleasePages(std::string_view bytes);
 
 // Divides pieces into pieces of at most 4 MiB, for functions that release each one after reading.
 std::vector<std::string_view> InParts(absl::Span<const std::string_view> pieces);
+std::vector<std::string_view> InParts(std::string_view piece);
 
 // Returns the SHA-256 of the concatenation of the pieces, and releases their pages.
 std::string Sha256InParts(absl::Span<const std::string_view> pieces);
 std::string Sha256InParts(absl::Span<const std::byte> bytes);
+// As WriteFileAtomically, and releases the pages of the pieces.
+absl::Status WriteFileInParts(const std::string& path, absl::Span<const std::string_view> pieces);
 
 }  // namespace belay::exir
 

@@ -236,8 +236,7 @@ SavedProgramsImage SavePrograms(const MethodPrograms& methods,
 
 absl::Status WriteSavedPrograms(const MethodPrograms& methods, const std::string& path,
                                 const SavedLoweringOptions& options) {
-  return WriteFileAtomically(path, InParts(SavePrograms(methods, options).pieces),
-                             [](std::string_view part) { ReleasePages(part); });
+  return WriteFileInParts(path, SavePrograms(methods, options).pieces);
 }
 
 bool IsSavedPrograms(absl::Span<const std::byte> bytes) {

@@ -35,9 +35,6 @@ SegmentBytes JoinPieces(const std::vector<Storage>& storages) {
   return result;
 }
 
-// Releases the pages of a piece that was read.
-void Release(std::string_view piece) { ReleasePages(piece); }
-
 // Returns TAG-DIGEST.data.
 absl::StatusOr<std::string> CompanionName(const std::string& tag, const std::string& digests) {
   std::string name = absl::StrCat(tag, "-");
@@ -173,11 +170,11 @@ absl::Status WriteSerializedProgram(const SerializedProgram& program, const std:
     if (HasSameContent(companion_path, companion)) continue;
     struct stat info;
     const bool replaces = ::lstat(companion_path.c_str(), &info) == 0;
-    status = WriteFileAtomically(companion_path, InParts(companion.pieces), Release);
+    status = WriteFileInParts(companion_path, companion.pieces);
     if (!status.ok()) break;
     if (!replaces) added.push_back(companion_path);
   }
-  if (status.ok()) status = WriteFileAtomically(path, InParts(program.pieces), Release);
+  if (status.ok()) status = WriteFileInParts(path, program.pieces);
   if (!status.ok()) {
     for (const std::string& file : added) ::unlink(file.c_str());
   }

@@ -9,10 +9,6 @@ namespace belay {
 
 static_assert(kSha256Bytes == SHA256_DIGEST_LENGTH);
 
-std::string Sha256(absl::Span<const std::string_view> pieces) {
-  return Sha256(pieces, [](std::string_view) {});
-}
-
 std::string Sha256(absl::Span<const std::string_view> pieces,
                    absl::FunctionRef<void(std::string_view)> done) {
   SHA256_CTX state;
