@@ -11,7 +11,6 @@
 #include "runtime/core/arena.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/testing/program_builder.h"
-#include "runtime/schema/file_format.h"
 
 namespace belay {
 namespace {
@@ -124,23 +123,13 @@ TestProgram WithCompanion() {
 void AddParameter(const std::vector<float>& elements, TestProgram& program) {
   const std::string_view bytes(reinterpret_cast<const char*>(elements.data()),
                                elements.size() * sizeof(float));
-  schema::NamedData* data = program.metadata().add_named_data();
-  data->set_key("w");
-  data->set_segment(program.AddSegment(schema::Segment::NAMED_DATA, std::string(bytes)));
-  data->set_size(bytes.size());
-  data->mutable_layout()->set_dtype(7);
-  data->mutable_layout()->add_sizes(static_cast<int64_t>(elements.size()));
-  data->mutable_layout()->set_dim_order(std::string(1, '\0'));
-  data->set_replaceable(true);
+  program.AddNamedTensor("w", std::string(bytes), kF32, {static_cast<int64_t>(elements.size())});
 }
 
 std::string WithParameter() {
   TestProgram program;
   AddParameter({1, 2}, program);
-  program.metadata().add_required_features(kNamedConstants);
-  schema::Constant* constant = program.metadata().add_constants();
-  constant->set_size(8);
-  constant->set_named_data("w");
+  program.AddNamedConstant("w", 8);
   TestMethod method = program.AddMethod("w");
   method.Output(method.Constant(0, kF32, {2}));
   return program.Serialize();

@@ -38,20 +38,8 @@ TEST_F(OpenAnyProgramTest, DetectsFormatByContent) {
 // A program with a replaceable parameter "w" f32[2], which it returns.
 std::string WithParameter() {
   TestProgram program;
-  const uint32_t segment = program.AddSegment(schema::Segment::NAMED_DATA, std::string(8, '\0'));
-  schema::Program& metadata = program.metadata();
-  metadata.add_required_features("named_constants");
-  schema::NamedData* data = metadata.add_named_data();
-  data->set_key("w");
-  data->set_segment(segment);
-  data->set_size(8);
-  data->mutable_layout()->set_dtype(static_cast<uint32_t>(DType::kFloat32));
-  data->mutable_layout()->add_sizes(2);
-  data->mutable_layout()->set_dim_order(std::string(1, '\0'));
-  data->set_replaceable(true);
-  schema::Constant* constant = metadata.add_constants();
-  constant->set_size(8);
-  constant->set_named_data("w");
+  program.AddNamedTensor("w", std::string(8, '\0'), DType::kFloat32, {2});
+  program.AddNamedConstant("w", 8);
   TestMethod method = program.AddMethod("forward");
   method.Output(method.Constant(0, DType::kFloat32, {2}));
   return program.Serialize();

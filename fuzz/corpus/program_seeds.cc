@@ -203,15 +203,7 @@ std::string Companion() {
 std::string ParameterFile(const std::vector<std::string>& names) {
   TestProgram program;
   for (const std::string& name : names) {
-    schema::NamedData* data = program.metadata().add_named_data();
-    data->set_key(name);
-    data->set_segment(program.AddSegment(schema::Segment::NAMED_DATA, std::string(24, '\2')));
-    data->set_size(24);
-    data->mutable_layout()->set_dtype(7);
-    data->mutable_layout()->add_sizes(2);
-    data->mutable_layout()->add_sizes(3);
-    data->mutable_layout()->set_dim_order(std::string("\0\1", 2));
-    data->set_replaceable(true);
+    program.AddNamedTensor(name, std::string(24, '\2'), DType::kFloat32, {2, 3});
   }
   return program.Serialize();
 }

@@ -142,26 +142,17 @@ constexpr NegativeBytes kSignatures[] = {
      }},
 };
 
-void AddTensor(const std::string& key, std::vector<int64_t> sizes, TestProgram& program,
-               uint32_t dtype = 7) {
+void AddTensor(const std::string& key, const Sizes& sizes, TestProgram& program,
+               DType dtype = DType::kFloat32, bool replaceable = true) {
   uint64_t bytes = 4;
-  for (const int64_t size : sizes) bytes *= static_cast<uint64_t>(size);
-  schema::NamedData* data = program.metadata().add_named_data();
-  data->set_key(key);
-  data->set_segment(program.AddSegment(schema::Segment::NAMED_DATA, std::string(bytes, 'w')));
-  data->set_size(bytes);
-  schema::TensorLayout* layout = data->mutable_layout();
-  layout->set_dtype(dtype);
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    layout->add_sizes(sizes[d]);
-    layout->mutable_dim_order()->push_back(static_cast<char>(d));
-  }
-  data->set_replaceable(true);
+  for (int d = 0; d < sizes.size(); ++d) bytes *= static_cast<uint64_t>(sizes[d]);
+  program.AddNamedTensor(key, std::string(bytes, 'w'), dtype, sizes, replaceable);
 }
 
-std::string ParameterFile(const std::string& key, std::vector<int64_t> sizes, uint32_t dtype = 7) {
+std::string ParameterFile(const std::string& key, const Sizes& sizes,
+                          DType dtype = DType::kFloat32) {
   TestProgram program;
-  AddTensor(key, std::move(sizes), program, dtype);
+  AddTensor(key, sizes, program, dtype);
   return program.Serialize();
 }
 
@@ -196,7 +187,8 @@ constexpr NegativeBytes kParameters[] = {
     {"N1_other_sizes", "more elements", kInvalid, "expected float32 [2,3], got float32 [2,4]",
      [] { return ParameterFile("w", {2, 4}); }},
     {"N1_other_dtype", "elements of another type and the same size", kInvalid,
-     "expected float32 [2,3], got int32 [2,3]", [] { return ParameterFile("w", {2, 3}, 4); }},
+     "expected float32 [2,3], got int32 [2,3]",
+     [] { return ParameterFile("w", {2, 3}, DType::kInt32); }},
     {"N4_other_order", "columns first", kInvalid, "got float32 [2,3], not row-major",
      [] {
        TestProgram program;
@@ -218,8 +210,7 @@ constexpr NegativeBytes kParameters[] = {
 
 std::string ReplaceableProgram() {
   TestProgram program;
-  AddTensor("fixed", {1}, program);
-  program.metadata().mutable_named_data(0)->set_replaceable(false);
+  AddTensor("fixed", {1}, program, DType::kFloat32, /*replaceable=*/false);
   AddTensor("w", {2, 3}, program);
   return program.Serialize();
 }

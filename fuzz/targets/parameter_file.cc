@@ -23,23 +23,10 @@ using namespace belay;
 std::string MakeProgram() {
   TestProgram program;
   TestMethod method = program.AddMethod("forward");
-  schema::Program& metadata = program.metadata();
-  metadata.add_required_features("named_constants");
   uint32_t values[2];
   for (const char* key : {"v", "w"}) {
-    schema::NamedData* data = metadata.add_named_data();
-    data->set_key(key);
-    data->set_segment(program.AddSegment(schema::Segment::NAMED_DATA, std::string(24, '\1')));
-    data->set_size(24);
-    data->mutable_layout()->set_dtype(7);
-    data->mutable_layout()->add_sizes(2);
-    data->mutable_layout()->add_sizes(3);
-    data->mutable_layout()->set_dim_order(std::string("\0\1", 2));
-    data->set_replaceable(true);
-    const auto index = static_cast<uint32_t>(metadata.constants_size());
-    schema::Constant* constant = metadata.add_constants();
-    constant->set_size(24);
-    constant->set_named_data(key);
+    program.AddNamedTensor(key, std::string(24, '\1'), DType::kFloat32, {2, 3});
+    const uint32_t index = program.AddNamedConstant(key, 24);
     values[index] = method.Constant(index, DType::kFloat32, {2, 3});
   }
   const uint32_t sum = method.Arena(DType::kFloat32, {2, 3});

@@ -39,17 +39,8 @@ std::string BytesOf(const std::vector<float>& elements) {
 }
 
 void AddTensor(const TestTensor& tensor, TestProgram& program) {
-  const uint32_t segment =
-      program.AddSegment(schema::Segment::NAMED_DATA, BytesOf(tensor.elements));
-  schema::NamedData* data = program.metadata().add_named_data();
-  data->set_key(tensor.name);
-  data->set_segment(segment);
-  data->set_size(tensor.elements.size() * sizeof(float));
-  schema::TensorLayout* layout = data->mutable_layout();
-  layout->set_dtype(7);
-  layout->add_sizes(static_cast<int64_t>(tensor.elements.size()));
-  layout->set_dim_order(std::string(1, '\0'));
-  data->set_replaceable(tensor.replaceable);
+  program.AddNamedTensor(tensor.name, BytesOf(tensor.elements), DType::kFloat32,
+                         {static_cast<int64_t>(tensor.elements.size())}, tensor.replaceable);
 }
 
 std::string ParameterFile(const std::vector<TestTensor>& tensors) {
@@ -64,12 +55,7 @@ std::string Model() {
   AddTensor({"a", {1, 2}}, program);
   AddTensor({"base", {10, 20}, false}, program);
   AddTensor({"unused", {0}}, program);
-  program.metadata().add_required_features("named_constants");
-  for (const char* name : {"a", "base"}) {
-    schema::Constant* constant = program.metadata().add_constants();
-    constant->set_size(8);
-    constant->set_named_data(name);
-  }
+  for (const char* name : {"a", "base"}) program.AddNamedConstant(name, 8);
   TestMethod method = program.AddMethod("forward");
   const uint32_t x = method.Input("x", DType::kFloat32, {2});
   const uint32_t a = method.Constant(0, DType::kFloat32, {2});

@@ -31,10 +31,7 @@ class EnclosingData final : public NamedDataMap {
 class NamedConstantsTest : public ::testing::Test {
  protected:
   NamedConstantsTest() {
-    program_.metadata().add_required_features("named_constants");
-    schema::Constant* constant = program_.metadata().add_constants();
-    constant->set_size(24);
-    constant->set_named_data("w");
+    program_.AddNamedConstant("w", 24);
     TestMethod method = program_.AddMethod("forward");
     method.Output(method.Constant(0, DType::kFloat32, {2, 3}));
   }

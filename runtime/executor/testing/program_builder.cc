@@ -287,6 +287,31 @@ void TestProgram::AddNamedData(std::string key, std::string bytes) {
   data->set_segment(AddSegment(schema::Segment::NAMED_DATA, std::move(bytes)));
 }
 
+void TestProgram::AddNamedTensor(std::string key, std::string bytes, DType dtype,
+                                 const Sizes& sizes, bool replaceable) {
+  AddNamedData(std::move(key), std::move(bytes));
+  schema::NamedData* data = metadata_.mutable_named_data(metadata_.named_data_size() - 1);
+  schema::TensorLayout* layout = data->mutable_layout();
+  layout->set_dtype(static_cast<uint32_t>(dtype));
+  for (int d = 0; d < sizes.size(); ++d) {
+    layout->add_sizes(sizes[d]);
+    layout->mutable_dim_order()->push_back(static_cast<char>(d));
+  }
+  data->set_replaceable(replaceable);
+}
+
+uint32_t TestProgram::AddNamedConstant(std::string key, uint64_t size) {
+  const auto& features = metadata_.required_features();
+  if (std::find(features.begin(), features.end(), kNamedConstants) == features.end()) {
+    metadata_.add_required_features(kNamedConstants);
+  }
+  const auto index = static_cast<uint32_t>(metadata_.constants_size());
+  schema::Constant* constant = metadata_.add_constants();
+  constant->set_size(size);
+  constant->set_named_data(std::move(key));
+  return index;
+}
+
 void TestProgram::AddDebugInfo(const schema::DebugInfo& debug) {
   metadata_.set_debug_segment(AddSegment(schema::Segment::DEBUG, debug.SerializeAsString()) + 1);
 }

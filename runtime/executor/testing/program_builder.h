@@ -101,6 +101,11 @@ class TestProgram {
   }
   uint32_t AddConstantBytes(std::string_view bytes);
   void AddNamedData(std::string key, std::string bytes);
+  // Adds named data with a row-major layout, whose value callers may replace if `replaceable`.
+  void AddNamedTensor(std::string key, std::string bytes, DType dtype, const Sizes& sizes,
+                      bool replaceable = true);
+  // Adds a constant that is the named data of this key; returns its index.
+  uint32_t AddNamedConstant(std::string key, uint64_t size);
   void AddDebugInfo(const schema::DebugInfo& debug);
 
   schema::Program& metadata() { return metadata_; }
