@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "exir/backend/named_data_store.h"
-#include "exir/quantize/recipe.h"
+#include "exir/ir/name_pattern.h"
 #include "runtime/core/printable.h"
 #include "runtime/core/status_macros.h"
 

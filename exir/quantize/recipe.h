@@ -61,8 +61,7 @@ std::string_view AnchorKindName(AnchorKind kind);  // "linear", "embedding", "co
 // One scheme per kind; indexed by AnchorKind.
 using Schemes = std::array<Scheme, kAnchorKinds>;
 
-// Selects operators. A pattern is "" for any, or a string in which '*' matches any characters, and
-// '?' one.
+// Selects operators. A pattern is "" for any, or one of exir/ir/name_pattern.h.
 struct Rule {
   std::string op;      // operator ("aten.addmm.default") or kind ("linear")
   std::string module;  // path of the innermost nn.Module ("layers.*.mlp.down_proj")
@@ -103,9 +102,6 @@ struct Recipe {
  private:
   bool AnyScheme(bool (*is)(const Scheme&)) const;
 };
-
-// Whether all of `text` matches. O(pattern * text).
-bool MatchesPattern(std::string_view pattern, std::string_view text);
 
 // Names of the recipes, in the order of the documentation.
 std::vector<std::string_view> RecipeNames();

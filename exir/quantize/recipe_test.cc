@@ -44,22 +44,6 @@ TEST(RecipeTest, RejectsTwoRecipesForOneKind) {
                        HasSubstr("'8da4w' and 'weights-int8' both quantize linear operators")));
 }
 
-TEST(RecipeTest, PatternsMatchWholeStrings) {
-  EXPECT_TRUE(MatchesPattern("layers.*.mlp", "layers.0.mlp"));
-  EXPECT_TRUE(MatchesPattern("*", ""));
-  EXPECT_TRUE(MatchesPattern("a*b*c", "a-b-b-c"));
-  EXPECT_TRUE(MatchesPattern("?b", "ab"));
-  EXPECT_FALSE(MatchesPattern("layers.*.mlp", "layers.0.mlp.up"));
-  EXPECT_FALSE(MatchesPattern("?", ""));
-  EXPECT_FALSE(MatchesPattern("a*b", "a"));
-}
-
-TEST(RecipeTest, PatternsTakeQuadraticTimeAtMost) {
-  const std::string text(4000, 'a');
-  EXPECT_FALSE(MatchesPattern(std::string(100, '*') + "b", text));
-  EXPECT_FALSE(MatchesPattern("*a*a*a*a*a*a*a*a*a*a*a*ab", text));
-}
-
 TEST(RecipeTest, SameWeightIgnoresActivations) {
   ASSERT_OK_AND_ASSIGN(const Recipe rows, RecipeByName("weights-int8"));
   ASSERT_OK_AND_ASSIGN(const Recipe dynamic, RecipeByName("int8-dynamic"));

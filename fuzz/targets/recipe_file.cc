@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "exir/ir/name_pattern.h"
 #include "exir/quantize/recipe_file.h"
 #include "fuzz/oracles/require.h"
 #include "fuzz/oracles/typed_status.h"
