@@ -131,6 +131,15 @@ ValueId ConstantInputs::Add(std::string_view name, const std::string& fqn, Const
   return input;
 }
 
+ValueId ConstantInputs::AddDerived(ValueId source, std::string_view suffix, ConstantTensor tensor) {
+  const std::string fqn = UnusedTensorName(program_, absl::StrCat(NameOf(source), suffix));
+  const std::string name = absl::StrCat(top_.graph().value(source).name, suffix);
+  TensorMeta type = TensorMeta::Contiguous(
+      tensor.dtype(), std::vector<SymInt>(tensor.sizes().begin(), tensor.sizes().end()));
+  type.strides.assign(tensor.strides().begin(), tensor.strides().end());
+  return Add(name, fqn, std::move(tensor), std::move(type), source);
+}
+
 uint64_t ConstantInputs::Drop(ValueId input) {
   const uint64_t freed = FreedBytes(absl::MakeConstSpan(&input, 1));
   const ConstantTensor* tensor = Find(input);

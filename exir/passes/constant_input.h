@@ -42,9 +42,9 @@ bool EraseInputs(ExportedProgram& program, GraphEditor& top,
                  absl::FunctionRef<bool(size_t position)> erased);
 
 // The inputs of the top graph whose tensors are constant: parameters, buffers and constants.
-// Excludes replaceable tensors, those that the program writes to, that share storage with those, and
-// those whose gradient the program returns, because they are trained. Added and erased inputs are in the graph
-// immediately, and in the signature and the tensor maps after Finish().
+// Excludes replaceable tensors; those that the program writes to, and that share storage with those;
+// and those whose gradient the program returns, because they are trained. Added and erased inputs
+// are in the graph immediately, and in the signature and the tensor maps after Finish().
 class ConstantInputs {
  public:
   // `program` and `top`, the editor of its top graph, must outlive this. `changing` names further
@@ -66,6 +66,9 @@ class ConstantInputs {
   // input that it is derived from, if that is one of these inputs. Precondition: `fqn` is unused.
   ValueId Add(std::string_view name, const std::string& fqn, ConstantTensor tensor, TensorMeta type,
               ValueId source = {});
+  // Adds a constant derived from `source`: "fc.weight" and the suffix "_scaled" make
+  // "fc.weight_scaled", or "fc.weight_scaled_1" if that is used. Precondition: Find(source).
+  ValueId AddDerived(ValueId source, std::string_view suffix, ConstantTensor tensor);
   // Erases an input. Precondition: no users and not returned when Finish is called. Returns
   // FreedBytes. A second call has no effect.
   uint64_t Drop(ValueId input);

@@ -72,6 +72,20 @@ TEST_F(ConstantInputsTest, AppendsAddedConstants) {
   EXPECT_TRUE(program_.constants.contains("d"));
 }
 
+// A packed or scaled weight is stored where the weight was.
+TEST_F(ConstantInputsTest, DerivedConstantsHaveNameAndFileOfTheirSource) {
+  program_.signature.inputs[2].file = "weights";
+  ConstantInputs constants(program_, top_, {});
+  const ConstantTensor tensor = program_.state_dict.at("c");
+  const ValueId first = constants.AddDerived(Input(2), "_scaled", tensor);
+  const ValueId second = constants.AddDerived(Input(2), "_scaled", tensor);
+  EXPECT_EQ(constants.NameOf(first), "c_scaled");
+  EXPECT_EQ(constants.NameOf(second), "c_scaled_1");
+  constants.Finish();
+  EXPECT_EQ(program_.signature.inputs[3].file, "weights");
+  EXPECT_EQ(program_.signature.inputs[4].file, "weights");
+}
+
 TEST_F(ConstantInputsTest, ReturnsUnusedNames) {
   program_.constants.emplace("a_1", program_.state_dict.at("c"));
   program_.constants.emplace("n4", program_.state_dict.at("c"));

@@ -11,7 +11,6 @@
 #include "exir/ir/graph_editor.h"
 #include "exir/passes/constant_input.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/core/str_cat.h"
 
 namespace belay::exir {
 namespace {
@@ -234,11 +233,7 @@ absl::Status ScaleChannels(ExportedProgram& program, const absl::btree_set<std::
   ConstantInputs constants(program, editor, changing);
   OpBuilder b(program, editor);
   const auto add = [&](ValueId from, ConstantTensor tensor) {
-    const std::string name =
-        UnusedTensorName(program, absl::StrCat(constants.NameOf(from), "_scaled"));
-    const std::vector<SymInt> sizes(tensor.sizes().begin(), tensor.sizes().end());
-    return constants.Add(absl::StrCat(graph.value(from).name, "_scaled"), name, std::move(tensor),
-                         TensorMeta::Contiguous(DType::kFloat32, sizes));
+    return constants.AddDerived(from, "_scaled", std::move(tensor));
   };
   // All factors of each constant, so that a layer between two sites is copied once.
   std::map<std::pair<NodeId, size_t>, std::pair<ValueId, ScaledConstants::Factors>> changes;

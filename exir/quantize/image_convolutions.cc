@@ -8,7 +8,6 @@
 #include "exir/ir/graph_editor.h"
 #include "exir/passes/constant_input.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/core/str_cat.h"
 
 namespace belay::exir {
 
@@ -33,14 +32,8 @@ absl::Status WriteConvolutionsAsImages(ExportedProgram& program,
     ABSL_ASSIGN_OR_RETURN(ConstantTensor filter,
                           ConstantTensor::Create(tensor->dtype(), image, image_strides,
                                                  tensor->storage_offset(), tensor->storage()));
-    TensorMeta type =
-        TensorMeta::Contiguous(DType::kFloat32, std::vector<SymInt>(image.begin(), image.end()));
-    type.strides.assign(image_strides.begin(), image_strides.end());
     const ValueId before = *weight;
-    const std::string name =
-        UnusedTensorName(program, absl::StrCat(constants.NameOf(before), "_2d"));
-    const ValueId added = constants.Add(absl::StrCat(graph.value(before).name, "_2d"), name,
-                                        std::move(filter), std::move(type));
+    const ValueId added = constants.AddDerived(before, "_2d", std::move(filter));
     const auto pair = [&](std::string_view argument, int64_t first) {
       const auto* list = node.argument(argument).get_if<Argument::List>();
       return OpArgument(OpArgument::List{

@@ -152,17 +152,6 @@ void EncodedWeights::AddWithFeedback(const ConstantTensor& weight, const WeightM
   entries_[weight.view().data].push_back({weight, rows_first, scheme, std::move(encoded)});
 }
 
-ValueId StoredWeights::AddConstant(const WeightUse& use, std::string_view suffix,
-                                   ConstantTensor tensor) {
-  const std::string& weight = constants_.NameOf(use.constant);
-  const std::string unused = UnusedTensorName(builder_.program(), absl::StrCat(weight, suffix));
-  const std::string name = absl::StrCat(builder_.graph().value(use.constant).name, suffix);
-  std::vector<SymInt> sizes(tensor.sizes().begin(), tensor.sizes().end());
-  const DType dtype = tensor.dtype();
-  return constants_.Add(name, unused, std::move(tensor),
-                        TensorMeta::Contiguous(dtype, std::move(sizes)), use.constant);
-}
-
 absl::StatusOr<const StoredWeights::Stored*> StoredWeights::Add(const WeightUse& use,
                                                                 const Scheme& scheme) {
   std::vector<Stored>& list = stored_[{use.constant, use.rows_first}];
@@ -187,9 +176,9 @@ absl::StatusOr<const StoredWeights::Stored*> StoredWeights::Add(const WeightUse&
     if (!tensor.has_value()) return ValueId();
     stored.bytes_after +=
         static_cast<uint64_t>(tensor->view().numel()) * DTypeSize(tensor->dtype());
-    return AddConstant(use, absl::StrCat(suffix, more), *std::move(tensor));
+    return constants_.AddDerived(use.constant, absl::StrCat(suffix, more), *std::move(tensor));
   };
-  stored.elements = AddConstant(use, suffix, std::move(encoded.elements));
+  stored.elements = constants_.AddDerived(use.constant, suffix, std::move(encoded.elements));
   stored.scales = add("_scales", encoded.scales);
   stored.zero_points = add("_zeros", encoded.zero_points);
   list.push_back(std::move(stored));

@@ -109,8 +109,6 @@ class StoredWeights {
   absl::Status Replace(const WeightUse& use, const Stored& stored);
 
  private:
-  ValueId AddConstant(const WeightUse& use, std::string_view suffix, ConstantTensor tensor);
-
   OpBuilder& builder_;
   ConstantInputs& constants_;
   EncodedWeights& encoded_;
