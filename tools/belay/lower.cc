@@ -162,7 +162,7 @@ int Lower(const LowerOptions& options) {
     }
     return kNegative;
   }
-  const auto serialized = SerializeLowered(options, *image, *(*lowering)->ops);
+  const auto serialized = SerializeLowered(options, **lowering, *image);
   if (!serialized.ok()) return Report(serialized.status());
   if (const absl::Status status = CheckBudget(); !status.ok()) return Report(status);
   nlohmann::json json = LowerReportJson(report, serialized->size);

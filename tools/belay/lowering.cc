@@ -191,6 +191,7 @@ absl::StatusOr<std::unique_ptr<Lowering>> PrepareLowering(const LowerOptions& op
   ABSL_RETURN_IF_ERROR(CheckFormat(options));
   ABSL_ASSIGN_OR_RETURN(ExternalConstants external, ParseExternalConstants(options));
   lowering->pipeline.constants = {std::move(external.rules), options.replaceable};
+  lowering->external_constants = std::move(external.others);
   if (options.stage == "parameters" && options.replaceable.empty()) {
     return absl::InvalidArgumentError("--stage=parameters needs --replaceable");
   }
@@ -276,14 +277,13 @@ absl::StatusOr<std::optional<QuantizeReport>> QuantizeForLowering(Lowering& lowe
 }
 
 absl::StatusOr<exir::SerializedProgram> SerializeLowered(const LowerOptions& options,
-                                                         const exir::ProgramImage& image,
-                                                         const exir::OpRegistry& ops) {
-  ABSL_ASSIGN_OR_RETURN(const ExternalConstants external, ParseExternalConstants(options));
+                                                         const Lowering& lowering,
+                                                         const exir::ProgramImage& image) {
+  const std::string& external = lowering.external_constants;
   if (IsPte(options)) {
-    return pte::SerializeProgram(image, ops, {.external_constants = external.others});
+    return pte::SerializeProgram(image, *lowering.ops, {.external_constants = external});
   }
-  return exir::SerializeProgram(image,
-                                {.companions = true, .constants_companion = external.others});
+  return exir::SerializeProgram(image, {.companions = true, .constants_companion = external});
 }
 
 absl::Status WriteParameters(const LowerOptions& options, const Lowering& lowering,

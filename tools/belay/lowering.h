@@ -33,6 +33,8 @@ struct Lowering {
   std::optional<exir::MaxLoss> max_loss;
   std::unique_ptr<exir::OpRegistry> ops;
   exir::PipelineOptions pipeline;
+  // File of constants without a rule in pipeline.constants; "": the program file.
+  std::string external_constants;
   std::vector<std::string> files;   // paths of the archives
   exir::NamedDataStore named_data;  // the tokenizer and the chat template
   // Those of the input, if it is a file of saved programs, replaced by the command's options.
@@ -63,8 +65,8 @@ absl::StatusOr<std::optional<QuantizeReport>> QuantizeForLowering(Lowering& lowe
 
 // Serializes to the format of the options. The result refers to `image`.
 absl::StatusOr<exir::SerializedProgram> SerializeLowered(const LowerOptions& options,
-                                                         const exir::ProgramImage& image,
-                                                         const exir::OpRegistry& ops);
+                                                         const Lowering& lowering,
+                                                         const exir::ProgramImage& image);
 
 // Writes the replaceable tensors of imported programs to the output: to a parameter file, or for a
 // name that ends in .ptd to a data file of ExecuTorch. Errors of ApplyConstantRules,

@@ -157,7 +157,7 @@ absl::StatusOr<std::unique_ptr<belay_lowered>> LowerWith(const tools::LowerOptio
   ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image,
                         exir::LowerPrograms(std::move(programs), pipeline, &report));
   ABSL_ASSIGN_OR_RETURN(const exir::SerializedProgram serialized,
-                        SerializeLowered(options, image, *lowering->ops));
+                        SerializeLowered(options, *lowering, image));
   if (!serialized.companions.empty()) {
     return absl::UnimplementedError(absl::StrCat("a backend stores data in the companion file '",
                                                  serialized.companions[0].name,
