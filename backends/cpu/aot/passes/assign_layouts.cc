@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "backends/cpu/aot/passes/layout_copy.h"
 #include "backends/cpu/aot/passes/permuted_dims.h"
 #include "backends/cpu/calls.h"
 #include "backends/cpu/ops/cpu_ops.h"
@@ -225,13 +226,8 @@ class LayoutAssignment {
     wanted.device = meta.device;
     const DimOrder order =
         channels_last ? ChannelsLastOrder(meta.rank()) : ContiguousOrder(meta.rank());
-    Argument::List dims;
-    for (uint8_t d : order) dims.emplace_back(int64_t{d});
-    exir::GraphEditor::NewNode node{
-        .name = channels_last ? "channels_last" : "contiguous",
-        .target = copy_,
-        .arguments = exir::ArgumentsByName(*copy_->schema(),
-                                           {{"self", value}, {"dim_order", std::move(dims)}})};
+    exir::GraphEditor::NewNode node =
+        LayoutCopy(channels_last ? "channels_last" : "contiguous", copy_, value, order);
     const NodeId source = reader.valid() ? reader : graph_.value(value).producer;
     if (source.valid()) {
       node.provenance = graph_.node(source).provenance;

@@ -18,7 +18,7 @@
 #include "backends/cpu/aot/passes/lower_max_pool2d.h"
 #include "backends/cpu/aot/passes/lower_quantized_add.h"
 #include "backends/cpu/aot/passes/narrow_products.h"
-#include "backends/cpu/aot/passes/reshape_borders.h"
+#include "backends/cpu/aot/passes/remove_io_reshapes.h"
 #include "backends/cpu/aot/passes/shuffle_transposed_conv2d.h"
 #include "backends/cpu/aot/passes/simplify_copies.h"
 #include "backends/cpu/aot/passes/simplify_quantization.h"
@@ -31,16 +31,21 @@
 
 namespace belay::cpu {
 
+namespace {
+
+// Returns the pass, or one of its name that changes nothing: all precisions have the same passes.
+exir::Pass If(bool enabled, exir::Pass pass) {
+  if (!enabled) pass.run = [](exir::ExportedProgram&) { return false; };
+  return pass;
+}
+
+}  // namespace
+
 std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
                                   PassDiagnostics& diagnostics, TiedTables& tables) {
-  const exir::Pass narrow_products =
-      precision == Precision::kBFloat16
-          ? NarrowProducts()
-          : exir::Pass{"narrow_products", [](exir::ExportedProgram&) { return false; }};
+  const exir::Pass narrow_products = If(precision == Precision::kBFloat16, NarrowProducts());
   const exir::Pass shuffle_transposed_conv2d =
-      precision == Precision::kDirect
-          ? exir::Pass{"shuffle_transposed_conv2d", [](exir::ExportedProgram&) { return false; }}
-          : ShuffleTransposedConv2d();
+      If(precision != Precision::kDirect, ShuffleTransposedConv2d());
   const exir::Pass lower_linear = LowerLinear(handles, &diagnostics, &tables);
   const Winograd winograd = precision == Precision::kDirect     ? Winograd::kNever
                             : precision == Precision::kWinograd ? Winograd::kAny
@@ -90,7 +95,7 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
       FusePointwise(handles),
       AssignLayouts(&diagnostics),
       FuseConv2dChains(handles, &diagnostics),
-      ReshapeBorders(handles),
+      RemoveIoReshapes(handles),
       ContiguousResults(handles),
   };
 }

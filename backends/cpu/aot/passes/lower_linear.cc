@@ -77,11 +77,23 @@ class LinearLowering : NodeLowering {
     return packed;
   }
 
-  // Packs a replaceable matrix of this dtype when the program is loaded.
-  absl::StatusOr<std::optional<ValueId>> PackAtLoad(const std::optional<ConstantView>& matrix,
-                                                    DType dtype, TableLayout layout) {
-    if (!matrix.has_value() || matrix->tensor->dtype() != dtype) return std::nullopt;
-    return constants_.Replaceable(*matrix, layout);
+  // A constant right side, or a replaceable one, which is packed when the program is loaded.
+  struct RightSide {
+    ConstantView view;
+    bool at_load;
+  };
+  // nullopt for other right sides and dtypes.
+  std::optional<RightSide> RightSideOf(const Argument& mat2, DType dtype) const {
+    std::optional<ConstantView> view = AsMatrix(views_.Find(mat2));
+    const bool at_load = !view.has_value();
+    if (at_load) view = AsMatrix(views_.FindReplaceable(mat2));
+    if (!view.has_value() || view->tensor->dtype() != dtype) return std::nullopt;
+    return RightSide{*std::move(view), at_load};
+  }
+  // nullopt for a replaceable matrix that is not packed (PackedConstants::Replaceable).
+  absl::StatusOr<std::optional<ValueId>> Pack(const RightSide& right, TableLayout layout) {
+    if (right.at_load) return constants_.Replaceable(right.view, layout);
+    return Pack(right.view, layout);
   }
 
   bool IsOne(const Argument& argument) const { return views_.Number(argument) == 1.0; }
@@ -143,20 +155,17 @@ class LinearLowering : NodeLowering {
 
   absl::StatusOr<bool> LowerFloat(NodeId id, const Argument& left, const Argument& mat2,
                                   const Argument& bias) {
-    std::optional<ConstantView> right = AsMatrix(views_.Find(mat2));
-    std::optional<ValueId> weight;
-    std::string_view format = "float32";
-    if (!right.has_value()) {
-      right = AsMatrix(views_.FindReplaceable(mat2));
-      format = "float32 when the program is loaded";
-      ABSL_ASSIGN_OR_RETURN(weight, PackAtLoad(right, DType::kFloat32, TableLayout::kFloat32));
-    } else if (right->tensor->dtype() == DType::kFloat32) {
-      ABSL_ASSIGN_OR_RETURN(weight, Pack(*right, TableLayout::kFloat32));
-    }
+    const std::optional<RightSide> right = RightSideOf(mat2, DType::kFloat32);
+    if (!right.has_value()) return false;
+    ABSL_ASSIGN_OR_RETURN(const std::optional<ValueId> weight, Pack(*right, TableLayout::kFloat32));
     if (!weight.has_value()) return false;
-    std::vector<Argument> arguments = {left, *weight, bias, Argument(), *right->sizes[1].AsInt()};
+    std::vector<Argument> arguments = {left, *weight, bias, Argument(),
+                                       *right->view.sizes[1].AsInt()};
     AppendEmptyEpilogue(arguments);
-    Say(id, absl::StrCat("linear, ", PackedText(*right, format)));
+    Say(id,
+        absl::StrCat("linear, ",
+                     PackedText(right->view, right->at_load ? "float32 when the program is loaded"
+                                                            : "float32")));
     editor_.SetTarget(id, CpuOp("linear"));
     editor_.SetArguments(id, std::move(arguments));
     return true;
@@ -165,14 +174,8 @@ class LinearLowering : NodeLowering {
   // Matmuls without a bfloat16 kernel are widened later (widen_products.h).
   absl::StatusOr<bool> LowerBFloat16(NodeId id, const Argument& left) {
     const Node& node = graph_.node(id);
-    const Argument mat2 = node.argument("mat2");
-    std::optional<ConstantView> right = AsMatrix(views_.Find(mat2));
-    const bool at_load = !right.has_value();
-    if (at_load) right = AsMatrix(views_.FindReplaceable(mat2));
-    if (!right.has_value() || right->tensor->dtype() != DType::kBFloat16 ||
-        *right->sizes[0].AsInt() % 2 != 0) {
-      return false;
-    }
+    const std::optional<RightSide> right = RightSideOf(node.argument("mat2"), DType::kBFloat16);
+    if (!right.has_value() || *right->view.sizes[0].AsInt() % 2 != 0) return false;
     Argument bias;
     if (node.target->aten() == addmm_) {
       const std::optional<ConstantView> row = views_.Find(node.argument("self"));
@@ -182,16 +185,12 @@ class LinearLowering : NodeLowering {
       }
       ABSL_ASSIGN_OR_RETURN(bias, constants_.Vector(*row));
     }
-    std::optional<ValueId> weight;
-    if (at_load) {
-      ABSL_ASSIGN_OR_RETURN(weight, PackAtLoad(right, DType::kBFloat16, TableLayout::kVnni2));
-      if (!weight.has_value()) return false;
-    } else {
-      ABSL_ASSIGN_OR_RETURN(weight, Pack(*right, TableLayout::kVnni2));
-    }
-    std::vector<Argument> arguments = {left, *weight, bias, Argument(), *right->sizes[1].AsInt()};
+    ABSL_ASSIGN_OR_RETURN(const std::optional<ValueId> weight, Pack(*right, TableLayout::kVnni2));
+    if (!weight.has_value()) return false;
+    std::vector<Argument> arguments = {left, *weight, bias, Argument(),
+                                       *right->view.sizes[1].AsInt()};
     AppendEmptyEpilogue(arguments);
-    Say(id, absl::StrCat("bfloat16_linear, ", PackedText(*right, "bfloat16")));
+    Say(id, absl::StrCat("bfloat16_linear, ", PackedText(right->view, "bfloat16")));
     editor_.SetTarget(id, CpuOp("bfloat16_linear"));
     editor_.SetArguments(id, std::move(arguments));
     AbsorbReshapes(id);

@@ -1,10 +1,10 @@
-#include "backends/cpu/aot/passes/reshape_borders.h"
+#include "backends/cpu/aot/passes/remove_io_reshapes.h"
 
 #include <cstddef>
-#include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "backends/cpu/aot/passes/layout_copy.h"
 #include "backends/cpu/aot/passes/reshapes.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/op_definition/op_registry.h"
@@ -23,9 +23,9 @@ const TensorMeta* StaticTensor(const Graph& graph, ValueId value) {
   return meta != nullptr && meta->is_static() ? meta : nullptr;
 }
 
-class BorderReshapes {
+class IoReshapes {
  public:
-  BorderReshapes(exir::ExportedProgram& program, FusedHandles& handles)
+  IoReshapes(exir::ExportedProgram& program, FusedHandles& handles)
       : program_(program),
         handles_(handles),
         editor_(program.top()),
@@ -101,16 +101,11 @@ class BorderReshapes {
     const TensorMeta& from = graph_.MetaOf(source);
     TensorMeta type = TensorMeta::Contiguous(from.dtype, from.sizes);
     type.device = from.device;
-    Argument::List order;
-    for (int64_t d = 0; d < from.rank(); ++d) order.emplace_back(d);
     const exir::Node& node = graph_.node(id);
-    exir::GraphEditor::NewNode copy{
-        .name = node.name,
-        .target = copy_,
-        .arguments = exir::ArgumentsByName(*copy_->schema(),
-                                           {{"self", source}, {"dim_order", std::move(order)}}),
-        .provenance = node.provenance,
-        .debug_handle = node.debug_handle};
+    exir::GraphEditor::NewNode copy =
+        LayoutCopy(node.name, copy_, source, ContiguousOrder(from.rank()));
+    copy.provenance = node.provenance;
+    copy.debug_handle = node.debug_handle;
     return editor_.InsertOp(id, std::move(copy), std::move(type));
   }
 
@@ -123,9 +118,9 @@ class BorderReshapes {
 
 }  // namespace
 
-exir::Pass ReshapeBorders(FusedHandles& handles) {
-  return {"reshape_borders", [&handles](exir::ExportedProgram& program) -> absl::StatusOr<bool> {
-            return BorderReshapes(program, handles).Run();
+exir::Pass RemoveIoReshapes(FusedHandles& handles) {
+  return {"remove_io_reshapes", [&handles](exir::ExportedProgram& program) -> absl::StatusOr<bool> {
+            return IoReshapes(program, handles).Run();
           }};
 }
 

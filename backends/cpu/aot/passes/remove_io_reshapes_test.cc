@@ -1,4 +1,4 @@
-#include "backends/cpu/aot/passes/reshape_borders.h"
+#include "backends/cpu/aot/passes/remove_io_reshapes.h"
 
 #include <string>
 #include <string_view>
@@ -16,14 +16,14 @@ std::string Program(std::string_view inputs, std::string_view body) {
 }
 void ExpectReshaped(std::string_view before, std::string_view after) {
   FusedHandles handles;
-  exir::ExpectRewrite(before, ReshapeBorders(handles).run, after, CpuPassTestOps());
+  exir::ExpectRewrite(before, RemoveIoReshapes(handles).run, after, CpuPassTestOps());
 }
 void ExpectLeft(std::string_view program) {
   FusedHandles handles;
-  exir::ExpectUnchanged(program, ReshapeBorders(handles).run, CpuPassTestOps());
+  exir::ExpectUnchanged(program, RemoveIoReshapes(handles).run, CpuPassTestOps());
 }
 
-TEST(ReshapeBorders, ReshapesInputs) {
+TEST(RemoveIoReshapes, ReshapesInputs) {
   ExpectReshaped(Program("%x: f32[6] user_input", R"(
       %a: f32[1,6] = edge.aten.unsqueeze_copy.default(%x, 0)
       %b: f32[1,6] = edge.aten.view_copy.default(%x, [1,6])
@@ -34,7 +34,7 @@ TEST(ReshapeBorders, ReshapesInputs) {
       return (%y user_output))"));
 }
 
-TEST(ReshapeBorders, ReshapesOutputs) {
+TEST(RemoveIoReshapes, ReshapesOutputs) {
   ExpectReshaped(Program("%x: f32[1,6] user_input", R"(
       %y: f32[1,6] = edge.aten.relu.default(%x)
       %z: f32[6] = edge.aten.squeeze_copy.dims(%y, [0])
@@ -45,7 +45,7 @@ TEST(ReshapeBorders, ReshapesOutputs) {
 }
 
 // ContiguousResults lets a convolution write the copy.
-TEST(ReshapeBorders, CopiesChannelsLastOutputs) {
+TEST(RemoveIoReshapes, CopiesChannelsLastOutputs) {
   ExpectReshaped(Program("%x: f32[1,8,1,4]{strides=[32,1,32,8]} user_input", R"(
       %y: f32[1,8,1,4]{strides=[32,1,32,8]} = edge.aten.relu.default(%x)
       %z: f32[1,8,4] = edge.aten.squeeze_copy.dim(%y, 2)
@@ -57,7 +57,7 @@ TEST(ReshapeBorders, CopiesChannelsLastOutputs) {
 }
 
 // Other users, two kinds of sizes, outputs, inputs that are not the user's, unknown sizes.
-TEST(ReshapeBorders, LeavesOtherInputs) {
+TEST(RemoveIoReshapes, LeavesOtherInputs) {
   ExpectLeft(Program("%x: f32[6] user_input", R"(
       %a: f32[1,6] = edge.aten.unsqueeze_copy.default(%x, 0)
       %y: f32[1,6] = edge.aten.add.Tensor(%a, %x)
@@ -86,7 +86,7 @@ TEST(ReshapeBorders, LeavesOtherInputs) {
       return (%y user_output) } })");
 }
 
-TEST(ReshapeBorders, LeavesReinterpretedElements) {
+TEST(RemoveIoReshapes, LeavesReinterpretedElements) {
   ExpectLeft(Program("%x: f32[6] user_input", R"(
       %a: i32[6] = edge.aten.view_copy.dtype(%x, dtype:i32)
       %y: i32[6] = edge.aten.add.Tensor(%a, %a)
@@ -95,7 +95,7 @@ TEST(ReshapeBorders, LeavesReinterpretedElements) {
 }
 
 // A reshaped output or input, and a result with users.
-TEST(ReshapeBorders, LeavesOtherOutputs) {
+TEST(RemoveIoReshapes, LeavesOtherOutputs) {
   ExpectLeft(Program("%x: f32[1,6] user_input", R"(
       %y: f32[1,6] = edge.aten.relu.default(%x)
       %z: f32[6] = edge.aten.view_copy.default(%y, [6])

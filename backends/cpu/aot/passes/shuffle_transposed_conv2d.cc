@@ -3,16 +3,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "backends/cpu/aot/constant_view.h"
 #include "backends/cpu/aot/passes/lower_nodes.h"
+#include "backends/cpu/aot/passes/packed_constants.h"
 #include "backends/cpu/aot/passes/pair_argument.h"
 #include "exir/ir/graph_editor.h"
-#include "exir/passes/constant_input.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::cpu {
@@ -25,7 +23,7 @@ using exir::SymInt;
 using exir::TensorMeta;
 using exir::ValueId;
 
-// Filters of a vector.
+// Filters that a vector of the kernel computes at once.
 constexpr int64_t kVector = 16;
 // Phases of a wider stride would be mostly zeros.
 constexpr int64_t kMostStride = 8;
@@ -57,6 +55,7 @@ class TransposedConv2dShuffling : NodeLowering {
  public:
   explicit TransposedConv2dShuffling(exir::ExportedProgram& program)
       : NodeLowering(program),
+        constants_(program, editor_),
         convolution_(program.ops->Find("aten.convolution.default")),
         shuffle_(program.ops->ToEdge(program.ops->Find("aten.pixel_shuffle.default"))) {}
 
@@ -66,7 +65,7 @@ class TransposedConv2dShuffling : NodeLowering {
   }
 
  private:
-  // Two equal positive integers of the argument, as one.
+  // Returns the number of an argument that is one integer, or two equal ones.
   std::optional<int64_t> Square(const Argument& argument, int64_t least) const {
     const std::optional<Argument::List> pair = PairOf(argument, least);
     if (!pair.has_value() || (*pair)[0] != (*pair)[1]) return std::nullopt;
@@ -106,23 +105,34 @@ class TransposedConv2dShuffling : NodeLowering {
       return false;
     }
     const std::optional<std::vector<double>> elements = weight->Elements();
-    std::optional<std::vector<double>> bias;
-    if (!node.argument("bias").is_none()) {
-      const std::optional<ConstantView> view = views_.Find(node.argument("bias"));
-      bias = view.has_value() ? view->Elements() : std::nullopt;
-      if (!bias.has_value() || bias->size() != static_cast<size_t>(filters)) return false;
-    }
     if (!elements.has_value()) return false;
-    return Rewrite(id, axis, channels, filters, *elements, bias);
+    Argument bias = node.argument("bias");
+    if (!bias.is_none()) {
+      const std::optional<ConstantView> view = views_.Find(bias);
+      const std::optional<std::vector<double>> numbers =
+          view.has_value() ? view->Elements() : std::nullopt;
+      if (!numbers.has_value() || numbers->size() != static_cast<size_t>(filters)) return false;
+      std::vector<float> repeated;
+      for (double number : *numbers) {
+        repeated.insert(repeated.end(), static_cast<size_t>(phases), static_cast<float>(number));
+      }
+      ABSL_ASSIGN_OR_RETURN(bias, constants_.Floats(*view, "phases", repeated));
+    }
+    const int64_t size = axis.new_kernel();
+    ABSL_ASSIGN_OR_RETURN(
+        const ValueId phase_weight,
+        constants_.Floats(*weight, "phases", PhaseWeights(axis, channels, filters, *elements),
+                          {filters * phases, channels, size, size}));
+    Rewrite(id, axis, filters * phases, phase_weight, std::move(bias));
+    return true;
   }
 
-  absl::StatusOr<bool> Rewrite(NodeId id, const Axis& axis, int64_t channels, int64_t filters,
-                               const std::vector<double>& elements,
-                               const std::optional<std::vector<double>>& bias) {
+  // Returns W' of shuffle_transposed_conv2d.h.
+  static std::vector<float> PhaseWeights(const Axis& axis, int64_t channels, int64_t filters,
+                                         const std::vector<double>& elements) {
     const int64_t s = axis.stride, k = axis.kernel, size = axis.new_kernel();
-    const int64_t outputs = filters * s * s;
     std::vector<float> weights;
-    for (int64_t o = 0; o < outputs; ++o) {
+    for (int64_t o = 0; o < filters * s * s; ++o) {
       const int64_t f = o / (s * s), r_y = o / s % s, r_x = o % s;
       for (int64_t c = 0; c < channels; ++c) {
         for (int64_t j_y = 0; j_y < size; ++j_y) {
@@ -137,17 +147,11 @@ class TransposedConv2dShuffling : NodeLowering {
         }
       }
     }
-    ABSL_ASSIGN_OR_RETURN(const ValueId weight,
-                          AddConstant({outputs, channels, size, size}, std::move(weights)));
-    Argument new_bias;
-    if (bias.has_value()) {
-      std::vector<float> repeated;
-      for (int64_t o = 0; o < outputs; ++o) {
-        repeated.push_back(static_cast<float>((*bias)[static_cast<size_t>(o / (s * s))]));
-      }
-      ABSL_ASSIGN_OR_RETURN(const ValueId value, AddConstant({outputs}, std::move(repeated)));
-      new_bias = value;
-    }
+    return weights;
+  }
+
+  // Makes the node the shuffle of a convolution with `outputs` filters.
+  void Rewrite(NodeId id, const Axis& axis, int64_t outputs, ValueId weight, Argument bias) {
     const Node& node = graph_.node(id);
     const TensorMeta& images = *Tensor(node.argument("input"));
     TensorMeta type = TensorMeta::Contiguous(
@@ -157,30 +161,17 @@ class TransposedConv2dShuffling : NodeLowering {
     exir::GraphEditor::NewNode phases{
         .name = node.name + "_phases",
         .target = node.target,
-        .arguments = {node.argument("input"), Argument(weight), std::move(new_bias), pair(1),
+        .arguments = {node.argument("input"), Argument(weight), std::move(bias), pair(1),
                       pair(axis.new_padding()), pair(1), Argument(false), pair(0),
                       Argument(int64_t{1})},
         .provenance = node.provenance};
     const ValueId result = editor_.InsertOp(id, std::move(phases), std::move(type));
     editor_.SetTarget(id, shuffle_);
-    editor_.SetArguments(id, {Argument(result), Argument(s)});
-    return true;
+    editor_.SetArguments(id, {Argument(result), Argument(axis.stride)});
   }
 
-  absl::StatusOr<ValueId> AddConstant(Sizes sizes, std::vector<float> values) {
-    const std::vector<SymInt> dims(sizes.begin(), sizes.end());
-    ABSL_ASSIGN_OR_RETURN(exir::ConstantTensor made,
-                          exir::FloatConstant(std::move(sizes), std::move(values)));
-    const std::string target = exir::UnusedTensorName(program_, "_phases", next_);
-    const ValueId input =
-        exir::InsertConstantInput(program_, editor_, exir::EndOfConstants(program_), target, target,
-                                  TensorMeta::Contiguous(DType::kFloat32, dims));
-    program_.constants.emplace(target, std::move(made));
-    return input;
-  }
-
+  PackedConstants constants_;
   const exir::OpOverload *convolution_, *shuffle_;
-  int next_ = 0;
 };
 
 }  // namespace

@@ -23,9 +23,9 @@ TEST(ShuffleTransposedConv2d, ComputesPhasesAsChannels) {
   exir::ExpectRewrite(
       Program("f32[32,3,4,4]", "f32[2,3,10,8]", "[2,2], [1,1], [1,1], true, [0,0], 1"),
       ShuffleTransposedConv2d().run, R"(program edge {
-    constants { constant "_phases0": f32[12,32,3,3] }
-    graph(%_phases0: f32[12,32,3,3] tensor_constant "_phases0", %x: f32[2,32,5,4] user_input) {
-      %y_phases: f32[2,12,5,4] = edge.aten.convolution.default(%x, %_phases0, none, [1,1], [1,1], [1,1], false, [0,0], 1)
+    constants { constant "w_phases0": f32[12,32,3,3] }
+    graph(%w_phases0: f32[12,32,3,3] tensor_constant "w_phases0", %x: f32[2,32,5,4] user_input) {
+      %y_phases: f32[2,12,5,4] = edge.aten.convolution.default(%x, %w_phases0, none, [1,1], [1,1], [1,1], false, [0,0], 1)
       %y: f32[2,3,10,8] = edge.aten.pixel_shuffle.default(%y_phases, 2)
       return (%y user_output) } })",
       CpuPassTestOps());

@@ -15,7 +15,8 @@ namespace belay::cpu {
 // The packed weights are parts of the original's bytes. A reshape between a linear layer and the
 // split that keeps the features is repeated. Not split: products with other users, an addend, or a
 // weight that others use; products of one row, whose parts are contiguous already and too short for
-// a call each; parts that do not start at a panel of 32 features; more than 8 parts. Top graph only. `handles` must outlive the pass. O(nodes).
+// a call each; parts that do not start at a panel of 32 features; more than 8 parts. Top graph only.
+// `handles` must outlive the pass. O(nodes).
 exir::Pass SplitProducts(FusedHandles& handles);
 
 }  // namespace belay::cpu
