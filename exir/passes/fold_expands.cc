@@ -9,7 +9,7 @@
 namespace belay::exir {
 namespace {
 
-// Whether another operand makes the result as large, and of the same dtype, without `expanded`.
+// Whether an operand other than `expanded` has the sizes of the result and this dtype.
 bool HasOperandLike(const Graph& graph, const Node& node, ValueId expanded,
                     const TensorMeta& result, DType dtype) {
   for (const Argument& argument : node.arguments) {

@@ -5,9 +5,10 @@
 
 namespace belay::exir {
 
-// f(a, expand_copy(b, sizes)) -> f(a, b) for a pointwise f that broadcasts b to the same result: no
-// copy of the expanded tensor. Torch writes functional.normalize so. Requires an operand of the
-// result's sizes and of b's dtype, and that the meta kernel infers the same type as before.
+// f(a, expand_copy(b, sizes)) -> f(a, b) for a pointwise f that broadcasts b to the same result. The
+// expanded tensor is then not stored. torch.nn.functional.normalize is exported in this form.
+// Conditions: another operand has the sizes of the result and the dtype of b, and the meta kernel
+// infers the same type as before.
 Pass FoldExpands();
 
 }  // namespace belay::exir

@@ -21,9 +21,9 @@ namespace belay::tools {
 // Paths of --calibration, by method.
 using CalibrationPaths = exir::PerMethod<std::string>;
 
-// Parses [METHOD:]PATH of --calibration, or of another option that messages name. Paths without a method are for the methods without paths of
-// their own. kInvalidArgument (bad usage): the part before a colon is not one of `methods`, and no
-// such file exists.
+// Parses [METHOD:]PATH of --calibration, or of another option, which messages name. Paths without a
+// method are for the methods without paths of their own. kInvalidArgument (bad usage): the part
+// before a colon is not one of `methods`, and no such file exists.
 absl::StatusOr<CalibrationPaths> ParseCalibration(const std::vector<std::string>& options,
                                                   const std::vector<MethodOption>& methods,
                                                   std::string_view option = "--calibration");

@@ -21,7 +21,7 @@ struct LabelAccuracy {
   uint64_t top5_before = 0, top5 = 0;
   uint64_t same_class = 0;  // samples with the same class before and after
 
-  // "top-1 98.4 % (97.0 % after), …"
+  // "360 labeled samples: top-1 97.00 %, float32 98.40 %; …"
   std::string ToString() const;
   nlohmann::json ToJson() const;
 };

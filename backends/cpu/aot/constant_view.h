@@ -40,10 +40,9 @@ class ConstantViews {
   explicit ConstantViews(const exir::ExportedProgram& program);
 
   // Returns the value as a view of a parameter, buffer or tensor constant that is not replaceable
-  // and that nothing mutates. The
-  // value is the constant itself, or the result of copying views of it (permute, transpose, expand,
-  // reshape, squeeze, unsqueeze, clone) that strides can express. nullopt for any other value.
-  // O(views between).
+  // and that nothing mutates. The value is the constant itself, or the result of copying views of it
+  // (permute, transpose, expand, reshape, squeeze, unsqueeze, clone) that strides can express.
+  // nullopt for any other value. O(views between).
   std::optional<ConstantView> Find(exir::ValueId value) const;
   std::optional<ConstantView> Find(const exir::Argument& argument) const;
   // Returns the argument as a view of a replaceable tensor, whose elements are not known.

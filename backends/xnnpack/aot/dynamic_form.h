@@ -23,9 +23,9 @@ struct DynamicRows {
 // Whether the operator is one of DynamicRows.
 bool IsDynamicQuantization(std::string_view op);
 
-// Returns the rows that `node`, one of their nodes, belongs to, or those that a matmul reads directly
-// or through a view as a matrix. nullopt if they have users other than such matmuls, whose weights are int8
-// with a scale per output channel, or in groups of int4.
+// Returns the rows that `node`, one of their nodes, belongs to, or those that a matmul reads
+// directly or through a view as a matrix. nullopt if they have other users than matmuls whose weights
+// are int8 with a scale per output channel, or int4 in groups.
 std::optional<DynamicRows> DynamicRowsOf(const exir::ExportedProgram& program, exir::NodeId node);
 
 }  // namespace belay::xnnpack
