@@ -42,10 +42,10 @@ struct Row {
     }
     for (int64_t i = first; i < last; ++i) FillRun(constant, unit, bytes, to + i * step);
   }
-  // Position i gets position start + slope * i of the source.
+  // Position i gets position start + slope * i of the source. kBytes of a position, or 0 for any number.
   template <size_t kBytes>
-  void CopyPositions(const std::byte* from, std::byte* to, int64_t first, int64_t last,
-                     int64_t start, int64_t slope) const {
+  void CopyEach(const std::byte* from, std::byte* to, int64_t first, int64_t last, int64_t start,
+                int64_t slope) const {
     const int64_t from_step = dim.from_stride * static_cast<int64_t>(bytes),
                   to_step = dim.to_stride * static_cast<int64_t>(bytes);
     const size_t size = kBytes != 0 ? kBytes : static_cast<size_t>(unit) * bytes;
@@ -53,44 +53,47 @@ struct Row {
       std::memcpy(to + i * to_step, from + (start + slope * i) * from_step, size);
     }
   }
-  void CopyEach(const std::byte* from, std::byte* to, int64_t first, int64_t last, int64_t start,
-                int64_t slope) const {
-    switch (static_cast<size_t>(unit) * bytes) {
-      case 1:
-        return CopyPositions<1>(from, to, first, last, start, slope);
-      case 2:
-        return CopyPositions<2>(from, to, first, last, start, slope);
-      case 4:
-        return CopyPositions<4>(from, to, first, last, start, slope);
-      case 8:
-        return CopyPositions<8>(from, to, first, last, start, slope);
-      default:
-        return CopyPositions<0>(from, to, first, last, start, slope);
-    }
-  }
   // `edge` is the nearest position of the source, and its reflection is at mirror - i.
+  template <size_t kBytes>
   void CopyBorder(const std::byte* from, std::byte* to, int64_t first, int64_t last, int64_t edge,
                   int64_t mirror) const {
     if (first >= last) return;
     if (fill == PadFill::kConstant) return FillPositions(to, first, last);
-    if (fill == PadFill::kReplicate) return CopyEach(from, to, first, last, edge, 0);
-    CopyEach(from, to, first, last, mirror, -1);
+    if (fill == PadFill::kReplicate) return CopyEach<kBytes>(from, to, first, last, edge, 0);
+    CopyEach<kBytes>(from, to, first, last, mirror, -1);
   }
+  template <size_t kBytes>
   void Copy(const std::byte* from, std::byte* to) const {
     const int64_t first = std::clamp<int64_t>(dim.before, 0, dim.to_size);
     const int64_t last = std::clamp<int64_t>(dim.from_size + dim.before, first, dim.to_size);
-    CopyBorder(from, to, 0, first, 0, dim.before);
+    CopyBorder<kBytes>(from, to, 0, first, 0, dim.before);
     if (first < last) {
       if (dim.from_stride == unit && dim.to_stride == unit) {
         const int64_t size = static_cast<int64_t>(bytes);
         std::memcpy(to + first * unit * size, from + (first - dim.before) * unit * size,
                     static_cast<size_t>((last - first) * unit * size));
       } else {
-        CopyEach(from, to, first, last, -dim.before, 1);
+        CopyEach<kBytes>(from, to, first, last, -dim.before, 1);
       }
     }
-    CopyBorder(from, to, last, dim.to_size, dim.from_size - 1,
-               2 * (dim.from_size - 1) + dim.before);
+    CopyBorder<kBytes>(from, to, last, dim.to_size, dim.from_size - 1,
+                       2 * (dim.from_size - 1) + dim.before);
+  }
+
+  using CopyFn = void (Row::*)(const std::byte*, std::byte*) const;
+  CopyFn CopyOfPositions() const {
+    switch (static_cast<size_t>(unit) * bytes) {
+      case 1:
+        return &Row::Copy<1>;
+      case 2:
+        return &Row::Copy<2>;
+      case 4:
+        return &Row::Copy<4>;
+      case 8:
+        return &Row::Copy<8>;
+      default:
+        return &Row::Copy<0>;
+    }
   }
 };
 
@@ -123,36 +126,42 @@ void CopyPadded(const KernelContext& context, const TensorView& from, const Tens
   } else {
     row.dim.from_stride = row.dim.to_stride = row.unit;
   }
-  int64_t rows = 1;
+  // Rows along `line`, the next dimension, are found by adding.
+  const PaddedDim line = rank > 0 ? dims[--rank] : PaddedDim();
+  int64_t rows = line.to_size;
   for (int d = 0; d < rank; ++d) rows *= dims[d].to_size;
   const auto size = static_cast<int64_t>(row.bytes);
   const int64_t elements = row.dim.to_size * row.unit;
+  const Row::CopyFn copy = row.CopyOfPositions();
   RunRanges(context, rows, 1,
             kElementWork * static_cast<double>(rows) * static_cast<double>(elements),
             [&](int, int64_t first, int64_t last) {
-              int64_t index[kMaxRank];
-              int64_t rest = first;
-              for (int d = rank - 1; d >= 0; --d) {
-                index[d] = rest % dims[d].to_size;
-                rest /= dims[d].to_size;
-              }
               Budget::Pace pace;
-              for (int64_t r = first; r < last && !pace.Stop(elements); ++r) {
-                int64_t f = 0, t = 0;
+              while (first < last) {
+                int64_t rest = first / line.to_size, f = 0, t = 0;
                 bool outside = false;
-                for (int d = 0; d < rank; ++d) {
-                  const int64_t source = dims[d].Source(index[d], fill);
+                for (int d = rank - 1; d >= 0; --d) {
+                  const int64_t index = rest % dims[d].to_size;
+                  rest /= dims[d].to_size;
+                  const int64_t source = dims[d].Source(index, fill);
                   outside = outside || source < 0;
                   f += source * dims[d].from_stride;
-                  t += index[d] * dims[d].to_stride;
+                  t += index * dims[d].to_stride;
                 }
-                std::byte* const target = to.as<std::byte>() + t * size;
-                if (outside) {
-                  row.FillPositions(target, 0, row.dim.to_size);
-                } else {
-                  row.Copy(from.as<const std::byte>() + f * size, target);
+                const int64_t begin = first % line.to_size;
+                const int64_t end = std::min(line.to_size, begin + last - first);
+                for (int64_t i = begin; i < end; ++i) {
+                  if (pace.Stop(elements)) return;
+                  const int64_t source = line.Source(i, fill);
+                  std::byte* const target = to.as<std::byte>() + (t + i * line.to_stride) * size;
+                  if (outside || source < 0) {
+                    row.FillPositions(target, 0, row.dim.to_size);
+                  } else {
+                    (row.*copy)(from.as<const std::byte>() + (f + source * line.from_stride) * size,
+                                target);
+                  }
                 }
-                for (int d = rank - 1; d >= 0 && ++index[d] == dims[d].to_size; --d) index[d] = 0;
+                first += end - begin;
               }
             });
 }
