@@ -29,11 +29,8 @@ bool SameLayout(const TensorMeta& a, const TensorMeta& b) {
 
 class Search {
  public:
-  Search(const ExportedProgram& program, bool all)
-      : all_(all),
-        graph_(program.top()),
-        forms_(*program.ops, kForms),
-        position_(graph_.node_id_limit(), 0) {
+  Search(const Graph& graph, const OpTable<Form>& forms, bool all)
+      : all_(all), graph_(graph), forms_(forms), position_(graph_.node_id_limit(), 0) {
     size_t position = 0;
     for (NodeId id : graph_.nodes()) position_[id.index()] = position++;
   }
@@ -42,7 +39,7 @@ class Search {
   void AddChain(ValueId input, ValueId written, InPlaceNodes& nodes) const {
     const TensorMeta* buffer = graph_.value(input).tensor();
     if (buffer == nullptr) return;
-    std::vector<std::pair<NodeId, std::string_view>> chain;
+    std::vector<InPlaceNodes::value_type> chain;
     for (ValueId value = written; value != input;) {
       const NodeId producer = graph_.value(value).producer;
       if (!graph_.contains(producer)) return;
@@ -55,7 +52,7 @@ class Search {
           !DiesAt(*self, producer)) {
         return;
       }
-      chain.emplace_back(producer, form->in_place);
+      chain.push_back({{&graph_, producer}, form->in_place});
       value = *self;
     }
     nodes.insert(chain.begin(), chain.end());
@@ -77,15 +74,49 @@ class Search {
 
   const bool all_;
   const Graph& graph_;
-  const OpTable<Form> forms_;
+  const OpTable<Form>& forms_;
   std::vector<size_t> position_;  // by node
 };
+
+// Body of a loop whose first inputs and outputs are the carried values.
+struct LoopBody {
+  GraphId graph;
+  size_t carried;
+};
+
+constexpr struct {
+  std::string_view op, carried;
+} kLoops[] = {{"higher_order.while_loop", "carried"}, {"higher_order.scan", "initial"}};
+
+// The bodies that no other node refers to.
+std::vector<LoopBody> LoopBodies(const ExportedProgram& program) {
+  std::vector<LoopBody> bodies;
+  absl::flat_hash_map<GraphId, int> references;
+  for (const Graph& graph : program.graphs) {
+    for (NodeId id : graph.nodes()) {
+      const Node& node = graph.node(id);
+      for (const Argument& argument : node.arguments) {
+        if (const GraphId* subgraph = argument.get_if<GraphId>()) ++references[*subgraph];
+      }
+      for (const auto& loop : kLoops) {
+        if (node.target->name() != loop.op) continue;
+        const GraphId* body = node.argument("body").get_if<GraphId>();
+        size_t carried = 0;
+        ForEachValue(node.argument(loop.carried), [&](ValueId) { ++carried; });
+        if (body != nullptr) bodies.push_back({*body, carried});
+      }
+    }
+  }
+  std::erase_if(bodies, [&](const LoopBody& body) { return references[body.graph] != 1; });
+  return bodies;
+}
 
 }  // namespace
 
 InPlaceNodes FindInPlaceNodes(const ExportedProgram& program, bool all) {
   const Graph& graph = program.top();
-  const Search search(program, all);
+  const OpTable<Form> forms(*program.ops, kForms);
+  const Search search(graph, forms, all);
   InPlaceNodes nodes;
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     const OutputSpec& output = program.signature.outputs[i];
@@ -99,6 +130,15 @@ InPlaceNodes FindInPlaceNodes(const ExportedProgram& program, bool all) {
                                  input.kind == InputKind::kUserInput &&
                                  graph.value(graph.inputs()[k]).name == output.target;
       if (is_buffer || is_user_input) search.AddChain(graph.inputs()[k], *written, nodes);
+    }
+  }
+  for (const LoopBody& loop : LoopBodies(program)) {
+    const Graph& body = program.graphs[loop.graph];
+    const Search in_body(body, forms, /*all=*/true);
+    const size_t carried = std::min({loop.carried, body.inputs().size(), body.outputs().size()});
+    for (size_t i = 0; i < carried; ++i) {
+      const ValueId* next = body.outputs()[i].get_if<ValueId>();
+      if (next != nullptr) in_body.AddChain(body.inputs()[i], *next, nodes);
     }
   }
   return nodes;

@@ -13,17 +13,19 @@
 namespace belay::exir {
 namespace {
 
-// Returns "node operator" for each in-place node, in graph order.
+// Returns "node operator" for each in-place node, in the order of graphs and nodes.
 std::string InPlace(std::string_view text) {
   static const OpRegistry* const ops = CreateStandardOps()->release();
   const ExportedProgram program = ParseOrDie(text, *ops);
   const InPlaceNodes found = FindInPlaceNodes(program, /*all=*/true);
   std::string nodes;
-  for (NodeId id : program.top().nodes()) {
-    const auto it = found.find(id);
-    if (it == found.end()) continue;
-    nodes += (nodes.empty() ? "" : ", ") + program.top().node(id).name + " ";
-    nodes += it->second;
+  for (const Graph& graph : program.graphs) {
+    for (NodeId id : graph.nodes()) {
+      const auto it = found.find({&graph, id});
+      if (it == found.end()) continue;
+      nodes += (nodes.empty() ? "" : ", ") + graph.node(id).name + " ";
+      nodes += it->second;
+    }
   }
   return nodes;
 }
@@ -107,6 +109,61 @@ TEST(InPlaceStateTest, RejectsStrideMismatch) {
     })";
     EXPECT_EQ(InPlace(text), result == kSame ? "p aten.index_put_.default" : "");
   }
+}
+
+TEST(InPlaceStateTest, FindsUpdatesOfCarriedTensors) {
+  const auto loop = [](std::string_view nodes, std::string_view outputs) {
+    return absl::StrCat(R"(program edge {
+      graph(%b: f32[4,2] user_input, %x: f32[1,2] user_input, %i: i64[1] user_input) {
+        %c: f32[4,2], %y: f32[1,2] = higher_order.while_loop(graph#1, graph#2, [%b, %x], [%i])
+        return (%c user_output)
+      }
+      graph condition(%b: f32[4,2], %x: f32[1,2], %i: i64[1]) {
+        return (true)
+      }
+      graph body(%b: f32[4,2], %x: f32[1,2], %i: i64[1]) {
+        )",
+                        nodes, "\n return (", outputs, ")\n } }");
+  };
+  constexpr char kCopy[] = "%p: f32[4,2] = edge.aten.index_copy.default(%b, 0, %i, %x)\n";
+  EXPECT_EQ(InPlace(loop(kCopy, "%p, %x")), "p aten.index_copy_.default");
+  // A use of the old value after the update, and as the next value of another tensor.
+  EXPECT_EQ(
+      InPlace(loop(absl::StrCat(kCopy, "%q: f32[1,2] = edge.aten.slice_copy.Tensor(%b, 0, 0, 1)"),
+                   "%p, %q")),
+      "");
+  // The next value of another tensor.
+  EXPECT_EQ(InPlace(loop("%p: f32[1,2] = edge.aten.index_copy.default(%x, 0, %i, %x)", "%b, %p")),
+            "");
+}
+
+TEST(InPlaceStateTest, FindsUpdatesInScans) {
+  EXPECT_EQ(InPlace(R"(program edge {
+    graph(%b: f32[4,2] user_input, %r: f32[3,2] user_input, %i: i64[1] user_input) {
+      %c: f32[4,2], %y: f32[3,2] = higher_order.scan(graph#1, [%b], [%r], [%i])
+      return (%c user_output)
+    }
+    graph body(%b: f32[4,2], %x: f32[2], %i: i64[1]) {
+      %p: f32[4,2] = edge.aten.index_put.default(%b, [%i], %x)
+      return (%p, %x)
+    }
+  })"),
+            "p aten.index_put_.default");
+}
+
+TEST(InPlaceStateTest, RejectsBodiesWithOtherUses) {
+  EXPECT_EQ(InPlace(R"(program edge {
+    graph(%b: f32[4,2] user_input, %r: f32[3,2] user_input, %i: i64[1] user_input) {
+      %c: f32[4,2], %y: f32[3,2] = higher_order.scan(graph#1, [%b], [%r], [%i])
+      %d: f32[4,2], %z: f32[3,2] = higher_order.scan(graph#1, [%c], [%y], [%i])
+      return (%d user_output)
+    }
+    graph body(%b: f32[4,2], %x: f32[2], %i: i64[1]) {
+      %p: f32[4,2] = edge.aten.index_put.default(%b, [%i], %x)
+      return (%p, %x)
+    }
+  })"),
+            "");
 }
 
 }  // namespace

@@ -423,7 +423,7 @@ absl::Status MethodBuilder::EmitNode(const Graph& graph, NodeId id, Scope& scope
     ABSL_ASSIGN_OR_RETURN(const ValueIndex value, ArgumentValue(graph, argument, scope));
     arguments.push_back(value);
   }
-  if (const auto it = in_place_.find(id); it != in_place_.end() && &graph == &program_.top()) {
+  if (const auto it = in_place_.find({&graph, id}); it != in_place_.end()) {
     scope[node.results()[0]] = arguments.front();
     AddKernelCall(std::string(it->second), arguments, {arguments.front()});
     return absl::OkStatus();
