@@ -12,6 +12,7 @@
 #include "exir/ir/verifier.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/passes/edge_verifier.h"
+#include "exir/quantize/calibration_testing.h"
 #include "exir/quantize/quantize_program.h"
 #include "exir/testing/programs.h"
 #include "gmock/gmock.h"
@@ -27,25 +28,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using Kind = QuantizationPattern::Kind;
-
-// Calls whose only input is a tensor.
-class Tensors : public CalibrationData {
- public:
-  Tensors(Sizes sizes, std::vector<std::vector<float>> calls)
-      : sizes_(std::move(sizes)), calls_(std::move(calls)) {}
-  int calls() const override { return static_cast<int>(calls_.size()); }
-  std::string Name(int call) const override { return absl::StrCat("tensor ", call); }
-  absl::StatusOr<absl::Span<const EValue>> Inputs(int call) override {
-    value_ =
-        TensorView::Contiguous(DType::kFloat32, sizes_, calls_[static_cast<size_t>(call)].data());
-    return absl::MakeConstSpan(&value_, 1);
-  }
-
- private:
-  Sizes sizes_;
-  std::vector<std::vector<float>> calls_;
-  EValue value_;
-};
 
 class StaticQuantizationTest : public ::testing::Test {
  protected:
@@ -70,7 +52,7 @@ class StaticQuantizationTest : public ::testing::Test {
   // Returns the text of the nodes of the quantized program: operator(operands).
   std::vector<std::string> QuantizedNodes(std::string_view text) {
     const ExportedProgram program = Parse(text);
-    Tensors data({1, 2, 2, 2}, {{-1, 2, 0.5, 1, 0, 0, 1, 3}});
+    TensorCalls data({1, 2, 2, 2}, {{-1, 2, 0.5, 1, 0, 0, 1, 3}});
     absl::StatusOr<QuantizeResult> result = Quantize(program, data);
     EXPECT_OK(result);
     if (!result.ok()) return {};
@@ -263,7 +245,7 @@ TEST_F(StaticQuantizationTest, NamesTheCallOfAnError) {
   const ExportedProgram program = Parse(Program(R"(
     %a: T = CONV(%xW)
     return (%a user_output) )"));
-  Tensors wrong({1, 2, 2, 1}, {{1, 2, 3, 4}});
+  TensorCalls wrong({1, 2, 2, 1}, {{1, 2, 3, 4}});
   EXPECT_THAT(Quantize(program, wrong).status(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("tensor 0")));
 }

@@ -2,17 +2,17 @@
 
 python3 make_samples.py FOLDER [NAME...]
 
-Needs torch, executorch and torchao. For each sample: NAME.pte, and per call of the method
-NAME.forward.callC.inI.npy and .outO.npy.
+Needs torch 2.13, executorch 1.5 and torchao 0.18. For each sample: NAME.pte, and per call of the
+method NAME.forward.callC.inI.npy and .outO.npy.
 """
 
 import copy
 import pathlib
+import subprocess
 import sys
 
 import numpy as np
 import torch
-from executorch.backends.xnnpack.partition import config as xnnpack_config
 from executorch.backends.xnnpack.partition import xnnpack_partitioner
 from executorch.backends.xnnpack.quantizer import xnnpack_quantizer
 from executorch.exir import to_edge_transform_and_lower
@@ -130,30 +130,38 @@ def partitioners(name):
     return [xnnpack_partitioner.XnnpackPartitioner()]
 
 
+def write(folder, name):
+    for known, module, calls, options in samples():
+        if known == name:
+            break
+    module = module if isinstance(module, torch.fx.GraphModule) else module.eval()
+    exported = torch.export.export(module, calls[0], **options)
+    edge = to_edge_transform_and_lower(exported, partitioner=partitioners(name))
+    file = folder / f"{name}.pte"
+    file.write_bytes(edge.to_executorch().buffer)
+    program = Runtime.get().load_program(file)
+    method = program.load_method("forward")
+    for c, inputs in enumerate(calls):
+        outputs = method.execute(list(inputs))
+        for i, tensor in enumerate(inputs):
+            np.save(folder / f"{name}.forward.call{c}.in{i}.npy", tensor.numpy())
+        for o, tensor in enumerate(outputs):
+            np.save(folder / f"{name}.forward.call{c}.out{o}.npy", tensor.numpy())
+        with torch.no_grad():
+            eager = module(*inputs)
+        eager = eager if isinstance(eager, tuple) else (eager,)
+        errors = [float((a.float() - b.float()).abs().max()) for a, b in zip(outputs, eager)]
+        print(name, c, "difference to eager:", errors)
+
+
 def main(folder, names):
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    for name, module, calls, options in samples():
-        if names and name not in names:
-            continue
-        module = module.eval() if not isinstance(module, torch.fx.GraphModule) else module
-        exported = torch.export.export(module, calls[0], **options)
-        edge = to_edge_transform_and_lower(exported, partitioner=partitioners(name))
-        file = folder / f"{name}.pte"
-        file.write_bytes(edge.to_executorch().buffer)
-        program = Runtime.get().load_program(file)
-        method = program.load_method("forward")
-        for c, inputs in enumerate(calls):
-            outputs = method.execute(list(inputs))
-            for i, tensor in enumerate(inputs):
-                np.save(folder / f"{name}.forward.call{c}.in{i}.npy", tensor.numpy())
-            for o, tensor in enumerate(outputs):
-                np.save(folder / f"{name}.forward.call{c}.out{o}.npy", tensor.numpy())
-            with torch.no_grad():
-                eager = module(*inputs)
-            eager = eager if isinstance(eager, tuple) else (eager,)
-            errors = [float((a.float() - b.float()).abs().max()) for a, b in zip(outputs, eager)]
-            print(name, c, file.stat().st_size, "difference to eager:", errors)
+    if len(names) == 1:
+        return write(folder, names[0])
+    # One process each: ExecuTorch's runtime keeps state of earlier programs.
+    for name in names or [sample[0] for sample in samples()]:
+        subprocess.run([sys.executable, __file__, str(folder), name], check=True)
 
 
 if __name__ == "__main__":
