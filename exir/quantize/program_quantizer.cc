@@ -14,6 +14,7 @@
 #include "exir/passes/constant_input.h"
 #include "exir/passes/merge_batch_norm.h"
 #include "exir/quantize/image_convolutions.h"
+#include "exir/quantize/transposed_convolutions.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
@@ -283,6 +284,10 @@ absl::Status ProgramQuantizer::FindAnchors() {
   if (recipe_.is_static()) {
     ABSL_RETURN_IF_ERROR(MergeBatchNorm({.changing = changing_}).run(program_).status());
     ABSL_RETURN_IF_ERROR(WriteConvolutionsAsImages(program_, changing_));
+    ABSL_RETURN_IF_ERROR(WriteTransposedConvolutions(program_, changing_, [&](const Node& node) {
+      return recipe_.SchemeOf(node, AnchorKind::kConvolution).activation ==
+             ActivationNumbers::kStaticInt8;
+    }));
   }
   GraphEditor editor(program_.top());
   const ConstantInputs constants(program_, editor, changing_);

@@ -48,7 +48,8 @@ struct QuantizeOptions {
 // Their formulas are those of ExecuTorch's 8da4w and of torchao's asymmetric int8 activations.
 //
 // Static recipes first merge batch norms (exir/passes/merge_batch_norm.h), so that merged filters
-// are quantized, and write 1-D convolutions as 2-D ones (exir/quantize/image_convolutions.h).
+// are quantized, and write 1-D and transposed convolutions as 2-D ones
+// (exir/quantize/image_convolutions.h, exir/quantize/transposed_convolutions.h).
 // Activations are placed by exir/quantize/placement.h, calibrated by
 // exir/quantize/activation_statistics.h, and get int8 parameters per tensor, asymmetric, as PT2E's
 // XNNPACKQuantizer chooses them:

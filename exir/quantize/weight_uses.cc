@@ -96,7 +96,7 @@ WeightUses FindWeightUses(const ExportedProgram& program, const ConstantInputs& 
       reject("its weight is empty");
     } else if (op->kind == AnchorKind::kConvolution &&
                node.argument("transposed") != Argument(false)) {
-      reject("transposed convolutions have no quantized kernel");
+      reject("transposed convolutions of this form have no quantized kernel");
     } else if (op->kind == AnchorKind::kConvolution ? rank < 3 : rank != 2) {
       reject(absl::StrCat("its weight has rank ", rank));
     } else {

@@ -47,10 +47,17 @@ bool IsLoweredMaxPool(const ExportedProgram& program, NodeId id) {
 }
 
 constexpr std::string_view kMovement[] = {
-    "aten.cat.default",           "aten.permute_copy.default",   "aten.select_copy.int",
-    "aten.slice_copy.Tensor",     "aten.squeeze_copy.dim",       "aten.squeeze_copy.dims",
-    "aten.transpose_copy.int",    "aten.unsqueeze_copy.default", "aten.view_copy.default",
+    "aten.cat.default",
+    "aten.permute_copy.default",
+    "aten.select_copy.int",
+    "aten.slice_copy.Tensor",
+    "aten.squeeze_copy.dim",
+    "aten.squeeze_copy.dims",
+    "aten.transpose_copy.int",
+    "aten.unsqueeze_copy.default",
+    "aten.view_copy.default",
     "aten.pixel_shuffle.default",
+    "dim_order_ops._clone_dim_order.default",
 };
 constexpr std::string_view kElementwise[] = {
     "aten.add.Scalar",   "aten.add.Tensor",       "aten.clamp.default",      "aten.div.Scalar",

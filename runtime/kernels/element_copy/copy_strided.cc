@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/element_copy/convert_run.h"
@@ -153,6 +154,28 @@ HWY_INLINE int64_t PlanesOfPixels(const T* HWY_RESTRICT in, T* HWY_RESTRICT out,
   return i;
 }
 
+// Deinterleaves the first kRows elements of groups of four to planes. Returns `count`, or 0 if there are
+// too few groups.
+template <int kRows, class T>
+HWY_INLINE int64_t PlanesOfQuads(const T* HWY_RESTRICT in, T* HWY_RESTRICT out, int64_t plane,
+                                 int64_t count) {
+  // Short vectors, since the groups are often the channels of a pixel.
+  const hn::CappedTag<T, 16> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  if (count <= lanes) return 0;
+  const auto move = [&](int64_t i, auto shift) HWY_ATTR {
+    constexpr int kShift = decltype(shift)::value;
+    hn::Vec<decltype(d)> v[4];
+    hn::LoadInterleaved4(d, in + 4 * i - kShift, v[0], v[1], v[2], v[3]);
+    for (int r = 0; r < kRows; ++r) hn::StoreU(v[kShift + r], d, out + r * plane + i);
+  };
+  int64_t i = 0;
+  for (; i + lanes < count; i += lanes) move(i, std::integral_constant<int, 0>());
+  // The last group has kRows elements. The last vector overlaps the one before it.
+  move(count - lanes, std::integral_constant<int, 4 - kRows>());
+  return count;
+}
+
 // out[r * out_row + c] = in[c * in_row + r] for r < rows, c < columns.
 template <class T>
 void Transpose(const void* source, int64_t in_row, void* target, int64_t out_row, int64_t rows,
@@ -177,6 +200,13 @@ void Transpose(const void* source, int64_t in_row, void* target, int64_t out_row
   } else if (rows == 3 && in_row == 3) {
     const int64_t done = PlanesOfPixels(in, out, out_row, columns);
     in += 3 * done;
+    out += done;
+    columns -= done;
+  } else if (rows > 1 && rows <= 4 && in_row == 4) {
+    const int64_t done = rows == 2   ? PlanesOfQuads<2>(in, out, out_row, columns)
+                         : rows == 3 ? PlanesOfQuads<3>(in, out, out_row, columns)
+                                     : PlanesOfQuads<4>(in, out, out_row, columns);
+    in += 4 * done;
     out += done;
     columns -= done;
   }

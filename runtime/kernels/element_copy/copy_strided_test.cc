@@ -74,10 +74,10 @@ TEST(CopyStridedTest, RowsOfEveryLength) {
   }
 }
 
-// Pairs and triples of planes, and the inverse.
+// Two to four planes, and the inverse.
 TEST(CopyStridedTest, InterleavedPlanes) {
   for (const DType dtype : {DType::kUint8, DType::kInt16, DType::kFloat32, DType::kFloat64}) {
-    for (const int64_t planes : {2, 3}) {
+    for (const int64_t planes : {2, 3, 4}) {
       for (const int64_t count : {1, 2, 7, 16, 33, 64, 131, 200}) {
         const TestTensor apart = TestTensor::Zeros(dtype, {planes, count}),
                          together = TestTensor::Zeros(dtype, {planes, count}, {1, planes}),
@@ -95,6 +95,31 @@ TEST(CopyStridedTest, InterleavedPlanes) {
         }
         ASSERT_OK(CopyStrided(together.view(), back.view()));
         ASSERT_EQ(std::memcmp(back.view().data, bytes, back.view().nbytes()), 0);
+      }
+    }
+  }
+}
+
+// Rows of a transposition that are some of the elements of each group of four. The last group ends with the
+// last row, at the end of the memory.
+TEST(CopyStridedTest, PlanesOfSomeElementsOfGroups) {
+  for (const DType dtype : {DType::kUint8, DType::kInt16, DType::kFloat32, DType::kFloat64}) {
+    const size_t size = DTypeSize(dtype);
+    for (const int64_t rows : {2, 3}) {
+      for (const int64_t count : {1, 2, 16, 17, 64, 65, 131}) {
+        std::vector<uint8_t> groups(static_cast<size_t>(4 * (count - 1) + rows) * size);
+        for (size_t i = 0; i < groups.size(); ++i) groups[i] = static_cast<uint8_t>(i % 251);
+        const TestTensor planes = TestTensor::Zeros(dtype, {rows, count});
+        TensorView from = planes.view();
+        from.strides = {1, 4};
+        from.data = groups.data();
+        ASSERT_OK(CopyStrided(from, planes.view()));
+        const auto* const copied = static_cast<const uint8_t*>(planes.view().data);
+        for (int64_t i = 0; i < rows * count; ++i) {
+          const auto at = static_cast<size_t>(i % count * 4 + i / count);
+          ASSERT_EQ(std::memcmp(copied + static_cast<size_t>(i) * size, &groups[at * size], size),
+                    0);
+        }
       }
     }
   }

@@ -5,6 +5,7 @@
 #include "backends/cpu/aot/passes/fuse_attention.h"
 #include "backends/cpu/aot/passes/fuse_conv2d_chains.h"
 #include "backends/cpu/aot/passes/fuse_epilogues.h"
+#include "backends/cpu/aot/passes/fuse_pixel_shuffle.h"
 #include "backends/cpu/aot/passes/fuse_pointwise.h"
 #include "backends/cpu/aot/passes/fuse_rms_norm.h"
 #include "backends/cpu/aot/passes/fuse_rotary_embedding.h"
@@ -87,6 +88,7 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
       exir::PropagateConstants(),
       exir::FoldExpands(),
       SimplifyCopies(handles),
+      FusePixelShuffle(handles),
       SplitProducts(handles),
       LowerQuantizedAdd(handles),
       LowerMaxPool2d(),

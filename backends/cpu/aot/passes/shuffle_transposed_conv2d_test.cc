@@ -31,13 +31,24 @@ TEST(ShuffleTransposedConv2d, ComputesPhasesAsChannels) {
       CpuPassTestOps());
 }
 
-// Whole vectors of filters, windows that are not symmetric, larger results, dilation, groups, two
-// strides, and a convolution that is not transposed.
+TEST(ShuffleTransposedConv2d, ComputesMorePixelsForLargerResults) {
+  exir::ExpectRewrite(
+      Program("f32[32,3,4,4]", "f32[2,3,12,10]", "[2,2], [0,0], [1,1], true, [0,0], 1"),
+      ShuffleTransposedConv2d().run, R"(program edge {
+    constants { constant "w_phases0": f32[12,32,2,2] }
+    graph(%w_phases0: f32[12,32,2,2] tensor_constant "w_phases0", %x: f32[2,32,5,4] user_input) {
+      %y_phases: f32[2,12,6,5] = edge.aten.convolution.default(%x, %w_phases0, none, [1,1], [1,1], [1,1], false, [0,0], 1)
+      %y: f32[2,3,12,10] = edge.aten.pixel_shuffle.default(%y_phases, 2)
+      return (%y user_output) } })",
+      CpuPassTestOps());
+}
+
+// Whole vectors of filters, results that would be sliced, dilation, groups, two strides, and a
+// convolution that is not transposed.
 TEST(ShuffleTransposedConv2d, LeavesOtherConvolutions) {
   for (const std::string& program :
        {Program("f32[32,16,4,4]", "f32[2,16,10,8]", "[2,2], [1,1], [1,1], true, [0,0], 1"),
         Program("f32[32,3,3,3]", "f32[2,3,10,8]", "[2,2], [1,1], [1,1], true, [1,1], 1"),
-        Program("f32[32,3,4,4]", "f32[2,3,12,10]", "[2,2], [0,0], [1,1], true, [0,0], 1"),
         Program("f32[32,3,2,2]", "f32[2,3,11,9]", "[2,2], [0,0], [2,2], true, [0,0], 1"),
         Program("f32[32,3,4,4]", "f32[2,6,10,8]", "[2,2], [1,1], [1,1], true, [0,0], 2"),
         Program("f32[32,3,2,2]", "f32[2,3,10,5]", "[2,1], [0,0], [1,1], true, [0,0], 1"),
