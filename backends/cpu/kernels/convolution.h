@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "backends/cpu/calls.h"
+#include "backends/cpu/kernels/cache_lines.h"
 #include "backends/cpu/kernels/patches.h"
 #include "backends/cpu/kernels/pixel_strips.h"
 #include "runtime/core/checked_math.h"
@@ -17,6 +18,7 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/operands/gemm_ranges.h"
 #include "runtime/kernels/operands/operands.h"
+#include "runtime/kernels/packed/bfloat16_gemm.h"
 #include "runtime/kernels/packed/packed_gemm.h"
 #include "runtime/kernels/packed/packed_weights.h"
 
@@ -34,8 +36,8 @@ CheckedInt PixelTileSize(const TapSizes& taps) {
   return static_cast<int64_t>(TileSize<T>(row, row));
 }
 
-// Working memory of a convolution: memory of the patches, then a row copy and a strip of results
-// (pixel_strips.h) per thread.
+// Working memory of a convolution: memory of the patches, then a row copy, a strip of results
+// (pixel_strips.h), and widened operands of bfloat16 per thread.
 template <class T>
 struct ConvolutionMemory {
   ConvolutionMemory(const KernelContext& context, PatchWay way, const Sizes& images,
@@ -45,16 +47,23 @@ struct ConvolutionMemory {
         patches_bytes(patches.bytes(context.num_threads())),
         copy(RowCopySize<T>(way, taps)),
         strip(strip),
-        bytes(patches_bytes +
-              (copy + strip) * CheckedInt(int64_t{sizeof(T)}) * context.num_threads()) {}
+        widened(WidenedOf(taps)),
+        thread_bytes(copy_bytes() + widened * CheckedInt(int64_t{sizeof(float)})),
+        bytes(patches_bytes + thread_bytes * context.num_threads()) {}
 
-  // Return the row copy and the strip of thread `part` in `scratch`, which has `bytes` bytes; null if
-  // none is needed.
+  // Return the row copy, the strip and the widened operands of thread `part` in `scratch`, which has
+  // `bytes` bytes; null if none is needed.
   T* CopyOf(int part, std::byte* scratch) const {
-    return copy.value() == 0 ? nullptr : OfThread(part, scratch);
+    return copy.value() == 0 ? nullptr : reinterpret_cast<T*>(OfThread(part, scratch));
   }
   T* StripOf(int part, std::byte* scratch) const {
-    return strip.value() == 0 ? nullptr : OfThread(part, scratch) + copy.value();
+    return strip.value() == 0 ? nullptr
+                              : reinterpret_cast<T*>(OfThread(part, scratch)) + copy.value();
+  }
+  float* WidenedOf(int part, std::byte* scratch) const {
+    return widened.value() == 0
+               ? nullptr
+               : reinterpret_cast<float*>(OfThread(part, scratch) + copy_bytes().value());
   }
 
   // Maximum number of rows that a GEMM reads at once.
@@ -64,12 +73,19 @@ struct ConvolutionMemory {
   PatchScratch<T> patches;
   CheckedInt patches_bytes;
   CheckedInt copy, strip;  // elements
-  CheckedInt bytes;
+  CheckedInt widened;      // floats
+  CheckedInt thread_bytes, bytes;
 
  private:
-  T* OfThread(int part, std::byte* scratch) const {
-    return reinterpret_cast<T*>(scratch + patches_bytes.value()) +
-           part * (copy.value() + strip.value());
+  static CheckedInt WidenedOf(const TapSizes& taps) {
+    if constexpr (!std::is_same_v<T, BFloat16>) return 0;
+    return WidenedSize(taps.size, taps.count);
+  }
+  CheckedInt copy_bytes() const {
+    return WholeLines((copy + strip) * CheckedInt(int64_t{sizeof(T)}));
+  }
+  std::byte* OfThread(int part, std::byte* scratch) const {
+    return scratch + patches_bytes.value() + part * thread_bytes.value();
   }
 };
 
@@ -113,6 +129,7 @@ absl::Status RunConvolution(const KernelContext& context, const TensorView& in,
             } else {
               mine.tile = memory.CopyOf(part, scratch);
             }
+            mine.widened = memory.WidenedOf(part, scratch);
             if constexpr (std::is_same_v<T, float>) {
               strips.Run(mine, row, end_row, column, end_column, PackedGemmRange,
                          memory.StripOf(part, scratch), [&](ProductArgs<T>& strip, size_t first) {

@@ -10,6 +10,7 @@
 
 #include "backends/cpu/bfloat16_calls.h"
 #include "backends/cpu/calls.h"
+#include "backends/cpu/kernels/cache_lines.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/element.h"
 #include "runtime/core/tensor_view.h"
@@ -76,18 +77,12 @@ struct PatchScratch {
   // Elements after the copy that may be read.
   static constexpr int64_t kSlack = 4;
 
-  CheckedInt copy_bytes() const { return Lines(copy * CheckedInt(int64_t{sizeof(T)})); }
+  CheckedInt copy_bytes() const { return WholeLines(copy * CheckedInt(int64_t{sizeof(T)})); }
   CheckedInt thread_bytes() const {
-    return Lines((pointers + offsets) * CheckedInt(int64_t{sizeof(void*)}) +
-                 outside * CheckedInt(int64_t{sizeof(T)}));
+    return WholeLines((pointers + offsets) * CheckedInt(int64_t{sizeof(void*)}) +
+                      outside * CheckedInt(int64_t{sizeof(T)}));
   }
   CheckedInt bytes(int threads) const { return copy_bytes() + thread_bytes() * threads; }
-
- private:
-  static CheckedInt Lines(CheckedInt bytes) {
-    constexpr int64_t kLine = 64;
-    return FloorDiv(bytes + CheckedInt(kLine - 1), CheckedInt(kLine)) * CheckedInt(kLine);
-  }
 };
 
 // Shared state of a call's patches; its Readers are the `source` of RowPointers.

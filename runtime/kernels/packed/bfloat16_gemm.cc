@@ -1,5 +1,11 @@
 #include "runtime/kernels/packed/bfloat16_gemm.h"
 
+#include <algorithm>
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
 #include "runtime/kernels/amx.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -8,6 +14,19 @@
 // Must come after foreach_target.h.
 #include "hwy/highway.h"
 #include "runtime/kernels/packed/packed_gemm-inl.h"
+
+#ifndef BELAY_RUNTIME_KERNELS_PACKED_WIDENED_ROWS_
+#define BELAY_RUNTIME_KERNELS_PACKED_WIDENED_ROWS_
+namespace belay {
+
+// Most rows of A in a group of widened rows. They share the L2 cache with a panel of B.
+inline size_t WidenedRows(size_t depth) {
+  constexpr size_t kFloats = size_t{96} << 10;
+  return std::clamp(kFloats / std::max<size_t>(depth, 1), kTileRows, kGroupRows);
+}
+
+}  // namespace belay
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace belay {
@@ -97,11 +116,101 @@ void MultiplyByTiles(const BFloat16GemmArgs& g, size_t first_row, size_t last_ro
 }
 #endif
 
+// With fewer rows, copying B costs more than it saves.
+constexpr size_t kLeastWidenedRows = 8;
+
+using Halves = hn::Rebind<uint16_t, TagF32>;
+using Words = hn::RebindToUnsigned<TagF32>;
+
+HWY_INLINE void WidenRow(const BFloat16* HWY_RESTRICT from, size_t n, float* HWY_RESTRICT to) {
+  const TagF32 d;
+  const auto* HWY_RESTRICT halves = reinterpret_cast<const uint16_t*>(from);
+  const auto widen = [&](auto v) HWY_ATTR {
+    return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(Words(), v)));
+  };
+  size_t i = 0;
+  for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) {
+    hn::StoreU(widen(hn::LoadU(Halves(), halves + i)), d, to + i);
+  }
+  if (i < n) hn::StoreN(widen(hn::LoadN(Halves(), halves + i, n - i)), d, to + i, n - i);
+}
+
+// Widens a panel of B to the layout of floats.
+HWY_INLINE void WidenPanel(const BFloat16* HWY_RESTRICT from, size_t depth,
+                           float* HWY_RESTRICT to) {
+  const TagF32 d;
+  const auto* HWY_RESTRICT words = reinterpret_cast<const uint32_t*>(from);
+  for (size_t p = 0; p < depth; p += 2, to += 2 * kPanelColumns, words += kPanelColumns) {
+    for (size_t j = 0; j < kPanelColumns; j += hn::Lanes(d)) {
+      const auto pair = hn::LoadU(Words(), words + j);
+      hn::StoreU(hn::BitCast(d, hn::ShiftLeft<16>(pair)), d, to + j);
+      hn::StoreU(hn::BitCast(d, hn::And(pair, hn::Set(Words(), 0xFFFF0000u))), d,
+                 to + kPanelColumns + j);
+    }
+  }
+}
+
+// Multiplies floats: groups of rows of A by each panel of B.
+void MultiplyWidened(const BFloat16GemmArgs& g, size_t first_row, size_t last_row,
+                     size_t first_column, size_t last_column) {
+  if (first_row >= last_row || first_column >= last_column) return;
+  const size_t depth = g.taps * g.k, step = CopiedRowStride<float>(depth);
+  const RowTiles tiles(last_row - first_row, kMaxTileRows<float>, WidenedRows(depth));
+  float* const panel = g.widened;
+  float* const copies = panel + depth * kPanelColumns;
+  const BFloat16* direct[kTileRows];
+  const BFloat16** pointers = g.row_pointers != nullptr ? g.pointers : direct;
+  const KBlock all = KBlocks(g).At(g, 0);
+  const KBlock block = {0, 1, 0, depth, true, true};
+  Budget::Pace pace;
+  for (size_t group = 0; group < tiles.count; group += tiles.per_group) {
+    const size_t end = HWY_MIN(group + tiles.per_group, tiles.count);
+    const size_t start = tiles.RowOf(group);
+    for (size_t t = group; t < end; ++t) {
+      const size_t row = tiles.RowOf(t), rows = tiles.SizeOf(t);
+      FindRows<BFloat16>(g, all, first_row + row, rows, pointers, nullptr);
+      for (size_t i = 0; i < rows; ++i) {
+        float* const to = copies + (row - start + i) * step;
+        for (size_t tap = 0; tap < g.taps; ++tap) {
+          WidenRow(pointers[tap * rows + i], g.k, to + tap * g.k);
+        }
+      }
+    }
+    for (size_t j = first_column; j < last_column; j += kPanelColumns) {
+      const size_t work = (tiles.RowOf(end) - start) * kPanelColumns * (depth + 1);
+      if (pace.Stop(static_cast<int64_t>(work))) return;
+      WidenPanel(g.b + j * depth, depth, panel);
+      const size_t columns = HWY_MIN(kPanelColumns, last_column - j);
+      for (size_t t = group; t < end; ++t) {
+        const size_t row = tiles.RowOf(t), rows = tiles.SizeOf(t);
+        const float* at[kTileRows];
+        for (size_t i = 0; i < rows; ++i) at[i] = copies + (row - start + i) * step;
+        const size_t place = (first_row + row) * g.ldc + j;
+        const OutputTile<BFloat16> out = {
+            .c = g.c + place,
+            .other = g.epilogue.other == nullptr ? nullptr : g.epilogue.other + place,
+            .bias = g.epilogue.bias == nullptr ? nullptr : g.epilogue.bias + j,
+            .columns = columns};
+        PanelOf<BFloat16, float>(rows, 1)(g, at, panel, out, block, {nullptr, 0});
+        if (!IsLinear(g.epilogue)) {
+          FinishTile(g.epilogue, out.other, out.c, g.ldc, rows, columns);
+        }
+      }
+    }
+  }
+}
+
+// Whether the target has dot products.
+bool HasDots() { return HWY_NATIVE_DOT_BF16 && HWY_TARGET != HWY_NEON_WITHOUT_AES; }
+
 void MultiplyBFloat16(const BFloat16GemmArgs& g, size_t first_row, size_t last_row,
                       size_t first_column, size_t last_column) {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL
   if (CanUseAmx(g)) return MultiplyByTiles(g, first_row, last_row, first_column, last_column);
 #endif
+  if (g.widened != nullptr && g.m >= kLeastWidenedRows && g.run == 0) {
+    return MultiplyWidened(g, first_row, last_row, first_column, last_column);
+  }
   Budget::Pace pace;
   MultiplyRange(g, first_row, last_row, first_column, last_column, pace);
 }
@@ -116,6 +225,32 @@ namespace belay {
 CheckedInt BFloat16CopySize(int64_t k, int64_t taps) {
   if (!HasAmx()) return 0;
   return CheckedInt(int64_t{kAmxRows}) * k * taps;
+}
+
+HWY_EXPORT(HasDots);
+namespace {
+
+bool IsIntel() {
+#if HWY_ARCH_X86
+  unsigned a, b, c, d;
+  return __get_cpuid(0, &a, &b, &c, &d) != 0 && b == signature_INTEL_ebx;
+#else
+  return false;
+#endif
+}
+
+// A panel of deeper products would leave the L2 cache.
+constexpr int64_t kDeepest = 8192;
+
+}  // namespace
+
+CheckedInt WidenedSize(int64_t k, int64_t taps) {
+  const CheckedInt depth = CheckedInt(k) * taps;
+  static const bool slow = IsIntel();
+  if (UsesAmx() || (HWY_DYNAMIC_DISPATCH(HasDots)() && !slow) || !(depth <= kDeepest)) return 0;
+  const auto elements = static_cast<size_t>(depth.value());
+  return static_cast<int64_t>(elements * kPanelColumns +
+                              WidenedRows(elements) * CopiedRowStride<float>(elements));
 }
 
 HWY_EXPORT(MultiplyBFloat16);

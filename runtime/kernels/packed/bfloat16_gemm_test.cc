@@ -43,11 +43,16 @@ class BFloat16GemmTest : public testing::TestWithParam<std::string> {
       }
     }
   }
+  // With floats, if the instruction set does so, and with bfloat16.
   static void MultiplyAndCheck(Problem& p) {
-    BFloat16GemmArgs g = p.Args();
-    g.epilogue.bias = p.bias.data();
-    PackedGemm(g);
-    Check(p);
+    for (const bool widens : {true, false}) {
+      p.widens = widens;
+      BFloat16GemmArgs g = p.Args();
+      g.epilogue.bias = p.bias.data();
+      PackedGemm(g);
+      Check(p);
+      if (HasFatalFailure()) return;
+    }
   }
 
   std::mt19937_64 random_{TestSeed()};

@@ -26,8 +26,10 @@ struct ProductProblem {
   static constexpr bool kPairs = sizeof(T) < sizeof(float);
   size_t m, n, k, taps;
   GuardedArray<T> a, b, packed, c, other, tile, copy;
+  GuardedArray<float> widened;
   GuardedFloats bias;
   std::vector<const T*> pointers;
+  bool widens = true;  // whether the arguments have `widened`
 
   // Elements are in [-2, 2); the result is initialized with NaN.
   ProductProblem(size_t m, size_t n, size_t k, size_t taps, std::mt19937_64& random)
@@ -43,6 +45,7 @@ struct ProductProblem {
         other(m * n),
         tile(TileSize<T>(k, k)),
         copy(CopySize()),
+        widened(WidenedFloats()),
         bias(n),
         pointers(kGroupRows * taps) {
     const auto fill = [&](auto& array) {
@@ -59,6 +62,11 @@ struct ProductProblem {
     if constexpr (!kPairs) return 0;
     return static_cast<size_t>(
         BFloat16CopySize(static_cast<int64_t>(k), static_cast<int64_t>(taps)).value());
+  }
+  size_t WidenedFloats() const {
+    if constexpr (!kPairs) return 0;
+    return static_cast<size_t>(
+        WidenedSize(static_cast<int64_t>(k), static_cast<int64_t>(taps)).value());
   }
   // Must be called after B was changed.
   void Pack() {
@@ -97,6 +105,7 @@ struct ProductProblem {
       g.pointers = pointers.data();
       if (copy.size() != 0) g.copy = copy.data();
     }
+    if (widens && widened.size() != 0) g.widened = widened.data();
     g.b = packed.data();
     g.c = c.data();
     g.ldc = n;

@@ -81,6 +81,7 @@ struct ProductArgs {
   size_t lda = 0;
   T* tile = nullptr;  // TileSize<T>(k, lda) elements; null when that is 0
   T* copy = nullptr;  // bfloat16: BFloat16CopySize(k, taps) elements (bfloat16_gemm.h), or null
+  float* widened = nullptr;  // bfloat16: WidenedSize(k, taps) floats (bfloat16_gemm.h), or null
   RowPointersFn<T> row_pointers = nullptr;
   const void* source = nullptr;
   const T** pointers = nullptr;  // space for kGroupRows * taps
