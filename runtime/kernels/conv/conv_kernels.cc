@@ -13,6 +13,8 @@
 #include "runtime/kernels/operands/inside_range.h"
 #include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/operands/ranges.h"
+#include "runtime/kernels/packed/depthwise.h"
+#include "runtime/kernels/packed/packed_weights.h"
 
 namespace belay {
 namespace {
@@ -75,6 +77,93 @@ void PackPatches(const void* source, size_t first, size_t count, size_t stride, 
       }
     }
   }
+}
+
+// Scratch memory of a depthwise convolution over channels last copies, in floats: of the images, the
+// weights and the results.
+struct ChannelsLastScratch {
+  // Whether copies are faster than planes, whose rows are often shorter than two vectors.
+  static bool Uses(const ConvGeometry& g) {
+    return g.depthwise() && g.filters == g.channels && g.channels >= kDepthwiseChannels &&
+           g.size[0] == 1 && g.kernel[0] == 1 && g.out[0] == 1 && g.padding[0] == 0;
+  }
+  explicit ChannelsLastScratch(const ConvGeometry& g)
+      : images(CheckedInt(g.batch) * g.channels * g.plane()),
+        weights(PackedDepthwiseSize(g.channels, g.taps()).value_or(-1)),
+        results(CheckedInt(g.batch) * g.filters * g.out_plane()) {}
+  CheckedInt total() const { return images + weights + results; }
+
+  CheckedInt images, weights, results;
+};
+
+// Calls fn(image, y, end_y) for the parts in each image of rows [first, last) of all images.
+template <class Fn>
+void ForEachImage(int64_t first, int64_t last, int64_t height, Fn fn) {
+  while (first < last) {
+    const int64_t y = first % height, count = std::min(last - first, height - y);
+    fn(first / height, y, y + count);
+    first += count;
+  }
+}
+
+void DepthwiseChannelsLast(const KernelContext& context, const ConvGeometry& g, const float* input,
+                           const float* weight, const float* bias, float* out, float* scratch) {
+  const ChannelsLastScratch parts(g);
+  float* const images = scratch;
+  float* const weights = images + parts.images.value();
+  float* const results = weights + parts.weights.value();
+  PackDepthwise(weight, g.channels, g.taps(), g.taps(), 1, weights);
+  // Copies rows [y, end_y) of an image between [c, h, w] and [h, w, c].
+  const auto views = [&](const float* planes, const float* pixels, int64_t width, int64_t plane,
+                         int64_t image, int64_t y, int64_t end_y, TensorView& planar,
+                         TensorView& last) {
+    planar.sizes = last.sizes = {g.channels, (end_y - y) * width};
+    planar.strides = {plane, 1};
+    last.strides = {1, g.channels};
+    planar.data = const_cast<float*>(planes) + image * g.channels * plane + y * width;
+    last.data = const_cast<float*>(pixels) + (image * plane + y * width) * g.channels;
+  };
+  const double elements = static_cast<double>(g.batch * g.channels * g.plane());
+  RunRanges(context, g.batch * g.size[1], 1, kElementWork * elements,
+            [&](int, int64_t first, int64_t last) {
+              ForEachImage(first, last, g.size[1], [&](int64_t image, int64_t y, int64_t end_y) {
+                TensorView from, to;
+                views(input, images, g.size[2], g.plane(), image, y, end_y, from, to);
+                CopyConvertible(from, to);
+              });
+            });
+  DepthwiseArgs args;
+  static_cast<DepthwiseGeometry&>(args) = {.batch = g.batch,
+                                           .channels = g.channels,
+                                           .height = g.size[1],
+                                           .width = g.size[2],
+                                           .out_height = g.out[1],
+                                           .out_width = g.out[2],
+                                           .kernel_height = g.kernel[1],
+                                           .kernel_width = g.kernel[2],
+                                           .stride_y = g.stride[1],
+                                           .stride_x = g.stride[2],
+                                           .padding_y = g.padding[1],
+                                           .padding_x = g.padding[2],
+                                           .dilation_y = g.dilation[1],
+                                           .dilation_x = g.dilation[2]};
+  args.in = images;
+  args.weight = weights;
+  args.out = results;
+  args.epilogue.bias = bias;
+  const int64_t row_work = g.out[2] * g.channels * g.taps();
+  RunRanges(context, g.batch * g.out[1], 1,
+            static_cast<double>(g.batch * g.out[1]) * static_cast<double>(row_work),
+            [&](int, int64_t first, int64_t last) {
+              Budget::Pace pace;
+              ForEachImage(first, last, g.out[1], [&](int64_t image, int64_t y, int64_t end_y) {
+                if (pace.Stop((end_y - y) * row_work)) return;
+                DepthwiseRows(args, image * g.out[1] + y, image * g.out[1] + end_y);
+                TensorView from, to;
+                views(out, results, g.out[2], g.out_plane(), image, y, end_y, to, from);
+                CopyConvertible(from, to);
+              });
+            });
 }
 
 void Depthwise(const KernelContext& context, const ConvGeometry& g, const float* input,
@@ -239,6 +328,11 @@ uint64_t CopyOf(const TensorView* t) {
 }
 uint64_t OwnScratch(const KernelContext& context, const ConvGeometry& g, bool transposed) {
   if (transposed) return TransposedScratch(context, g).total();
+  if (ChannelsLastScratch::Uses(g)) {
+    constexpr uint64_t kTooLarge = UINT64_MAX / 8;  // in bytes, it is still a number
+    const CheckedInt total = ChannelsLastScratch(g).total();
+    return total.ok() ? static_cast<uint64_t>(total.value()) : kTooLarge;
+  }
   return PanelsSize(static_cast<size_t>(g.patch()), static_cast<size_t>(g.out_plane())) *
          static_cast<uint64_t>(context.num_threads());
 }
@@ -271,6 +365,8 @@ absl::Status Convolution(KernelContext& context, const ConvolutionCall<KernelArg
   float* to = direct ? out->as<float>() : room;
   if (p.transposed) {
     Transposed(context, g, in, w, b, to, scratch);
+  } else if (ChannelsLastScratch::Uses(g)) {
+    DepthwiseChannelsLast(context, g, in, w, b, to, scratch);
   } else if (g.depthwise()) {
     Depthwise(context, g, in, w, b, to);
   } else {
