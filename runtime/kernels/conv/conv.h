@@ -19,6 +19,9 @@ namespace belay {
 // A convolution with three spatial dimensions: depth, height, width. Missing dimensions have size
 // 1.
 struct ConvGeometry {
+  // For fewer filters per group, packing patches costs more than it saves.
+  static constexpr int64_t kGemmFilters = 4;
+
   int64_t batch = 1, channels = 1, filters = 1, groups = 1;
   int64_t size[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, out[3] = {1, 1, 1};
   int64_t stride[3] = {1, 1, 1}, padding[3] = {0, 0, 0}, dilation[3] = {1, 1, 1};
@@ -33,7 +36,8 @@ struct ConvGeometry {
     return static_cast<int64_t>(static_cast<uint64_t>(group_channels()) *
                                 static_cast<uint64_t>(taps()));
   }
-  bool depthwise() const { return group_channels() == 1; }
+  // Whether it is computed without a GEMM: few filters read each channel.
+  bool depthwise() const { return group_channels() == 1 && group_filters() < kGemmFilters; }
   // Whether the image itself is the right operand of the GEMM.
   bool pointwise() const {
     for (int d = 0; d < 3; ++d) {
