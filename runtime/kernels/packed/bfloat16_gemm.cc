@@ -32,6 +32,53 @@ HWY_BEFORE_NAMESPACE();
 namespace belay {
 namespace HWY_NAMESPACE {
 
+// Adds biases and `other` to kRows rows of sums, kPanelColumns apart, and stores them.
+template <size_t kRows>
+HWY_INLINE void StoreRows(const BFloat16GemmArgs& g, const KBlock& all,
+                          const OutputTile<BFloat16>& out, const float* HWY_RESTRICT sums) {
+  const TagF32 d;
+  const size_t lanes = hn::Lanes(d);
+  for (size_t j = 0; j < out.columns; j += lanes) {
+    Accumulators<kRows, 1> finished;
+    HWY_UNROLL(kRows)
+    for (size_t r = 0; r < kRows; ++r) {
+      finished.at[r][0] = hn::LoadU(d, sums + r * kPanelColumns + j);
+    }
+    if (out.columns >= j + lanes) {
+      Finish</*kPartial=*/false>(g, out, all, 0, j, lanes, finished);
+    } else {
+      Finish</*kPartial=*/true>(g, out, all, 0, j, out.columns - j, finished);
+    }
+  }
+}
+
+// Applies the epilogue to `rows` rows of sums, kPanelColumns apart, and stores them.
+HWY_NOINLINE void FinishRows(const BFloat16GemmArgs& g, const OutputTile<BFloat16>& out,
+                             size_t rows, const float* HWY_RESTRICT sums) {
+  constexpr size_t kRows = 8;
+  const KBlock all = KBlocks(g).At(g, 0);
+  OutputTile<BFloat16> row = out;
+  const auto next = [&](size_t count) HWY_ATTR {
+    sums += count * kPanelColumns;
+    row.c += count * g.ldc;
+    if (row.other != nullptr) row.other += count * g.ldc;
+  };
+  size_t r = 0;
+  for (; r + kRows <= rows; r += kRows, next(kRows)) StoreRows<kRows>(g, all, row, sums);
+  for (; r < rows; ++r, next(1)) StoreRows<1>(g, all, row, sums);
+  if (!IsLinear(g.epilogue)) FinishTile(g.epilogue, out.other, out.c, g.ldc, rows, out.columns);
+}
+
+// The rows of C from `row` on, and its columns from `column` on.
+HWY_INLINE OutputTile<BFloat16> OutputOf(const BFloat16GemmArgs& g, size_t row, size_t column,
+                                         size_t columns) {
+  const size_t place = row * g.ldc + column;
+  return {.c = g.c + place,
+          .other = g.epilogue.other == nullptr ? nullptr : g.epilogue.other + place,
+          .bias = g.epilogue.bias == nullptr ? nullptr : g.epilogue.bias + column,
+          .columns = columns};
+}
+
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL
 // With fewer rows, the kernel without tiles is faster. All rows of A count, so that every part of a
 // GEMM has the same sums.
@@ -60,32 +107,6 @@ HWY_INLINE void CopyRows(const BFloat16GemmArgs& g, size_t row, size_t count, BF
   }
 }
 
-// Applies the epilogue to `rows` rows of sums, kAmxColumns apart, and stores them.
-HWY_NOINLINE void FinishTiles(const BFloat16GemmArgs& g, const OutputTile<BFloat16>& out,
-                              size_t rows, const float* HWY_RESTRICT sums) {
-  const TagF32 d;
-  const size_t lanes = hn::Lanes(d);
-  const KBlock all = KBlocks(g).At(g, 0);
-  for (size_t r = 0; r < rows; ++r, sums += kAmxColumns) {
-    const size_t skipped = r * g.ldc;
-    const OutputTile<BFloat16> row = {out.c + skipped,
-                                      out.other == nullptr ? nullptr : out.other + skipped,
-                                      out.bias, out.columns};
-    Accumulators<1, 2> finished;
-    finished.at[0][0] = hn::Load(d, sums);
-    finished.at[0][1] = hn::Load(d, sums + lanes);
-    HWY_UNROLL(2)
-    for (size_t v = 0; v < 2; ++v) {
-      if (out.columns >= (v + 1) * lanes) {
-        Finish</*kPartial=*/false>(g, row, all, v, v * lanes, lanes, finished);
-      } else if (out.columns > v * lanes) {
-        Finish</*kPartial=*/true>(g, row, all, v, v * lanes, out.columns - v * lanes, finished);
-      }
-    }
-  }
-  if (!IsLinear(g.epilogue)) FinishTile(g.epilogue, out.other, out.c, g.ldc, rows, out.columns);
-}
-
 void MultiplyByTiles(const BFloat16GemmArgs& g, size_t first_row, size_t last_row,
                      size_t first_column, size_t last_column) {
   static_assert(kAmxColumns == kPanelColumns);
@@ -104,15 +125,8 @@ void MultiplyByTiles(const BFloat16GemmArgs& g, size_t first_row, size_t last_ro
         const BFloat16* panel = g.b + column * depth;
         return {panel, panel + kAmxLineStep / 2};
       },
-      [&](size_t row, size_t count, size_t column, size_t columns, const float* sums) HWY_ATTR {
-        const size_t place = row * g.ldc + column;
-        FinishTiles(g,
-                    {.c = g.c + place,
-                     .other = g.epilogue.other == nullptr ? nullptr : g.epilogue.other + place,
-                     .bias = g.epilogue.bias == nullptr ? nullptr : g.epilogue.bias + column,
-                     .columns = columns},
-                    count, sums);
-      });
+      [&](size_t row, size_t count, size_t column, size_t columns, const float* sums)
+          HWY_ATTR { FinishRows(g, OutputOf(g, row, column, columns), count, sums); });
 }
 #endif
 
@@ -153,49 +167,39 @@ HWY_INLINE void WidenPanel(const BFloat16* HWY_RESTRICT from, size_t depth,
 // Multiplies floats: groups of rows of A by each panel of B.
 void MultiplyWidened(const BFloat16GemmArgs& g, size_t first_row, size_t last_row,
                      size_t first_column, size_t last_column) {
-  if (first_row >= last_row || first_column >= last_column) return;
-  const size_t depth = g.taps * g.k, step = CopiedRowStride<float>(depth);
-  const RowTiles tiles(last_row - first_row, kMaxTileRows<float>, WidenedRows(depth));
+  const size_t depth = g.taps * g.k, most = WidenedRows(depth);
+  ProductArgs<float> product;
+  product.m = most;  // also of smaller groups: sums depend on it
+  product.n = product.ldc = kPanelColumns;
+  product.k = depth;
+  product.lda = CopiedRowStride<float>(depth);
   float* const panel = g.widened;
-  float* const copies = panel + depth * kPanelColumns;
+  float* const sums = panel + depth * kPanelColumns;
+  float* const copies = sums + most * kPanelColumns;
+  product.a = copies;
+  product.b = panel;
+  product.c = sums;
   const BFloat16* direct[kTileRows];
   const BFloat16** pointers = g.row_pointers != nullptr ? g.pointers : direct;
   const KBlock all = KBlocks(g).At(g, 0);
-  const KBlock block = {0, 1, 0, depth, true, true};
-  Budget::Pace pace;
-  for (size_t group = 0; group < tiles.count; group += tiles.per_group) {
-    const size_t end = HWY_MIN(group + tiles.per_group, tiles.count);
-    const size_t start = tiles.RowOf(group);
-    for (size_t t = group; t < end; ++t) {
-      const size_t row = tiles.RowOf(t), rows = tiles.SizeOf(t);
-      FindRows<BFloat16>(g, all, first_row + row, rows, pointers, nullptr);
-      for (size_t i = 0; i < rows; ++i) {
-        float* const to = copies + (row - start + i) * step;
+  for (size_t first = first_row, rows; first < last_row; first += rows) {
+    rows = HWY_MIN(most, last_row - first);
+    for (size_t i = 0, count; i < rows; i += count) {
+      count = HWY_MIN(kTileRows, rows - i);
+      FindRows<BFloat16>(g, all, first + i, count, pointers, nullptr);
+      for (size_t r = 0; r < count; ++r) {
+        float* const to = copies + (i + r) * product.lda;
         for (size_t tap = 0; tap < g.taps; ++tap) {
-          WidenRow(pointers[tap * rows + i], g.k, to + tap * g.k);
+          WidenRow(pointers[tap * count + r], g.k, to + tap * g.k);
         }
       }
     }
     for (size_t j = first_column; j < last_column; j += kPanelColumns) {
-      const size_t work = (tiles.RowOf(end) - start) * kPanelColumns * (depth + 1);
-      if (pace.Stop(static_cast<int64_t>(work))) return;
-      WidenPanel(g.b + j * depth, depth, panel);
       const size_t columns = HWY_MIN(kPanelColumns, last_column - j);
-      for (size_t t = group; t < end; ++t) {
-        const size_t row = tiles.RowOf(t), rows = tiles.SizeOf(t);
-        const float* at[kTileRows];
-        for (size_t i = 0; i < rows; ++i) at[i] = copies + (row - start + i) * step;
-        const size_t place = (first_row + row) * g.ldc + j;
-        const OutputTile<BFloat16> out = {
-            .c = g.c + place,
-            .other = g.epilogue.other == nullptr ? nullptr : g.epilogue.other + place,
-            .bias = g.epilogue.bias == nullptr ? nullptr : g.epilogue.bias + j,
-            .columns = columns};
-        PanelOf<BFloat16, float>(rows, 1)(g, at, panel, out, block, {nullptr, 0});
-        if (!IsLinear(g.epilogue)) {
-          FinishTile(g.epilogue, out.other, out.c, g.ldc, rows, columns);
-        }
-      }
+      WidenPanel(g.b + j * depth, depth, panel);
+      PackedGemmRange(product, 0, rows, 0, columns);
+      if (Budget::Stop()) return;
+      FinishRows(g, OutputOf(g, first, j, columns), rows, sums);
     }
   }
 }
@@ -249,8 +253,10 @@ CheckedInt WidenedSize(int64_t k, int64_t taps) {
   static const bool slow = IsIntel();
   if (UsesAmx() || (HWY_DYNAMIC_DISPATCH(HasDots)() && !slow) || !(depth <= kDeepest)) return 0;
   const auto elements = static_cast<size_t>(depth.value());
+  // A panel of B, and the sums and the copy of each row.
   return static_cast<int64_t>(elements * kPanelColumns +
-                              WidenedRows(elements) * CopiedRowStride<float>(elements));
+                              WidenedRows(elements) *
+                                  (kPanelColumns + CopiedRowStride<float>(elements)));
 }
 
 HWY_EXPORT(MultiplyBFloat16);

@@ -239,20 +239,20 @@ HWY_INLINE bool AreZeros(const T* const* rows, const T* zeros) {
   return true;
 }
 
-// Elements of B per step. Rows of B in place are read in whole vectors. In: the operands' elements.
-template <class In, class T>
+// Elements of B per step. Rows of B in place are read in whole vectors.
+template <class T>
 HWY_INLINE size_t RowOfB(const ProductArgs<T>& g) {
-  return kTerms<In> == 1 && g.ldb != 0 ? g.ldb : kPanelColumns * kTerms<In>;
+  return kTerms<T> == 1 && g.ldb != 0 ? g.ldb : kPanelColumns * kTerms<T>;
 }
 
 // Computes a K block of kRows rows by kVectors vectors. rows[t * kRows + r] points to the elements
 // of row r at the block's tap t; b points to the first row of B from column `column` of `out` on. Each element has
 // kParts accumulators, which are added at the end, to hide the latency of additions if there are
-// few rows. The operands have elements In; if these are not T, the block is whole and has one tap.
-template <size_t kRows, size_t kVectors, size_t kParts, class T, class In>
-HWY_INLINE void Tile(const ProductArgs<T>& g, const In* const* HWY_RESTRICT rows,
-                     const In* HWY_RESTRICT b, const OutputTile<T>& out, size_t column,
-                     const KBlock& block, const PanelPrefetch<In>& prefetch) {
+// few rows.
+template <size_t kRows, size_t kVectors, size_t kParts, class T>
+HWY_INLINE void Tile(const ProductArgs<T>& g, const T* const* HWY_RESTRICT rows,
+                     const T* HWY_RESTRICT b, const OutputTile<T>& out, size_t column,
+                     const KBlock& block, const PanelPrefetch<T>& prefetch) {
   const TagF32 d;
   const size_t lanes = hn::Lanes(d);
   Accumulators<kRows, kVectors> sums[kParts];
@@ -290,20 +290,15 @@ HWY_INLINE void Tile(const ProductArgs<T>& g, const In* const* HWY_RESTRICT rows
       for (size_t v = 0; v < kVectors; ++v) PrefetchToL2(other + v * lanes);
     }
   }
-  const size_t k = block.k, row = RowOfB<In>(g);
-  const In* next = prefetch.next;
-  const In* zeros = nullptr;
-  size_t other_rows = 0;  // of B at a tap, in other blocks
-  if constexpr (std::is_same_v<In, T>) {
-    if (g.zeros != nullptr) zeros = g.zeros + block.start * kTerms<T>;
-    other_rows = g.k / kTerms<T> - k;
-  }
-  for (size_t t = 0; t < block.taps; ++t, rows += kRows, b += other_rows * row) {
+  const size_t k = block.k, row = RowOfB(g);
+  const T* next = prefetch.next;
+  const T* const zeros = g.zeros == nullptr ? nullptr : g.zeros + block.start * kTerms<T>;
+  for (size_t t = 0; t < block.taps; ++t, rows += kRows, b += (g.k / kTerms<T> - k) * row) {
     if (zeros != nullptr && AreZeros<kRows>(rows, zeros)) {
       b += k * row;
       continue;
     }
-    const In* a[kRows];
+    const T* a[kRows];
     HWY_UNROLL(kRows)
     for (size_t r = 0; r < kRows; ++r) a[r] = rows[r];
     size_t p = out.offset;
@@ -312,7 +307,7 @@ HWY_INLINE void Tile(const ProductArgs<T>& g, const In* const* HWY_RESTRICT rows
       // Prefetches between runs of steps, since a run uses all registers.
       while (p < last) {
         const size_t end = prefetch.lines == 0 ? last : HWY_MIN(last, p + kPrefetchInterval);
-        for (size_t i = 0; i < prefetch.lines; ++i, next += kLine * kTerms<In>) {
+        for (size_t i = 0; i < prefetch.lines; ++i, next += kLine * kTerms<T>) {
           hwy::Prefetch(next);
         }
         for (; p < end; ++p, b += row) Step(a, p, b, sums[0]);
@@ -347,40 +342,39 @@ HWY_INLINE void Tile(const ProductArgs<T>& g, const In* const* HWY_RESTRICT rows
 
 // Computes a tile of up to a panel's columns. `prefetch` is passed by reference: by value it would be
 // copied by one load of 16 bytes, which waits for its two stores, and for all stores of the tile before.
-template <size_t kRows, size_t kParts, class T, class In>
-HWY_NOINLINE void Panel(const ProductArgs<T>& g, const In* const* rows, const In* b,
+template <size_t kRows, size_t kParts, class T>
+HWY_NOINLINE void Panel(const ProductArgs<T>& g, const T* const* rows, const T* b,
                         const OutputTile<T>& out, const KBlock& block,
-                        const PanelPrefetch<In>& prefetch) {
+                        const PanelPrefetch<T>& prefetch) {
   const size_t lanes = hn::Lanes(TagF32());
   for (size_t j = 0; j < out.columns; j += 2 * lanes) {
     if (out.columns > j + lanes) {
-      Tile<kRows, 2, kParts>(g, rows, b + j * kTerms<In>, out, j, block, prefetch);
+      Tile<kRows, 2, kParts>(g, rows, b + j * kTerms<T>, out, j, block, prefetch);
     } else {
-      Tile<kRows, 1, kParts>(g, rows, b + j * kTerms<In>, out, j, block, prefetch);
+      Tile<kRows, 1, kParts>(g, rows, b + j * kTerms<T>, out, j, block, prefetch);
     }
   }
 }
 
-template <class T, class In = T>
-using PanelFn = void (*)(const ProductArgs<T>&, const In* const*, const In*, const OutputTile<T>&,
-                         const KBlock&, const PanelPrefetch<In>&);
+template <class T>
+using PanelFn = void (*)(const ProductArgs<T>&, const T* const*, const T*, const OutputTile<T>&,
+                         const KBlock&, const PanelPrefetch<T>&);
 
 // Returns Panel for `rows` rows, 1 to kMaxTileRows. `parts` is the number of interleaved sums; it
 // depends on the number of all rows of A.
-template <class T, class In = T, size_t kRows = kMaxTileRows<In>>
-HWY_INLINE PanelFn<T, In> PanelOf(size_t rows, size_t parts) {
+template <class T, size_t kRows = kMaxTileRows<T>>
+HWY_INLINE PanelFn<T> PanelOf(size_t rows, size_t parts) {
   if constexpr (kRows == 0) {
     return nullptr;
   } else {
-    if (rows != kRows) return PanelOf<T, In, kRows - 1>(rows, parts);
-    // Only few rows of A have several sums.
-    if constexpr (kRows == 1 && std::is_same_v<In, T>) {
-      if (parts == 4) return &Panel<kRows, 4, T, In>;
+    if (rows != kRows) return PanelOf<T, kRows - 1>(rows, parts);
+    if constexpr (kRows == 1) {
+      if (parts == 4) return &Panel<kRows, 4, T>;
     }
-    if constexpr (kRows <= 3 && std::is_same_v<In, T>) {
-      if (parts == 2) return &Panel<kRows, 2, T, In>;
+    if constexpr (kRows <= 3) {
+      if (parts == 2) return &Panel<kRows, 2, T>;
     }
-    return &Panel<kRows, 1, T, In>;
+    return &Panel<kRows, 1, T>;
   }
 }
 
@@ -555,7 +549,7 @@ HWY_INLINE void MultiplyBlock(const Range<T>& range, const KBlock& block, size_t
           ? 0
           : (kPrefetchInterval * kPanelColumns / kLine + tiles_of_panel - 1) / tiles_of_panel;
   for (size_t j = first_column; j < last_column; j += kPanelColumns) {
-    const size_t in_block = (block.tap * g.k / kTerms<T> + block.start) * RowOfB<T>(g);
+    const size_t in_block = (block.tap * g.k / kTerms<T> + block.start) * RowOfB(g);
     const T* b = g.b + j * (in_place ? 1 : depth) + in_block;
     const size_t lines = j + kPanelColumns < last_column ? lines_per_tile : 0;
     const size_t rows = (end - group) * kMaxTileRows<T>;
