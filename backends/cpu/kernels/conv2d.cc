@@ -8,6 +8,7 @@
 #include "backends/cpu/kernels/kernel_tables.h"
 #include "backends/cpu/kernels/patches.h"
 #include "backends/cpu/kernels/pixel_strips.h"
+#include "backends/cpu/kernels/planar_convolution.h"
 #include "backends/cpu/kernels/rows.h"
 #include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
@@ -34,6 +35,9 @@ absl::Status Conv2d(KernelContext& context, const Call<false>& call) {
   ABSL_RETURN_IF_ERROR(CheckPixelLayout(*out, call.epilogue.other != nullptr));
   ABSL_ASSIGN_OR_RETURN(const EpilogueF32 epilogue, EpilogueOf(call.epilogue, *out));
   if (out->numel() == 0) return absl::OkStatus();
+  if (IsPlanarConvolution(*call.input, call.window, *out)) {
+    return RunPlanarConvolution(context, *call.input, *call.weight, call.window, epilogue, *out);
+  }
   return RunConvolution(context, *call.input, *call.weight, call.window, epilogue, *out);
 }
 
@@ -107,8 +111,9 @@ bool Accepts(const KernelContext& context, const Call<kDepthwise>& call) {
 }
 
 uint64_t Conv2dScratch(const KernelContext& context, const Call<false>& call) {
-  return ConvolutionScratch<float>(context, call.input->sizes, *call.weight, call.window,
-                                   {PatchWay::kTaps, PatchWay::kPadded});
+  return std::max(PlanarConvolutionScratch(context, *call.input, call.window),
+                  ConvolutionScratch<float>(context, call.input->sizes, *call.weight, call.window,
+                                            {PatchWay::kTaps, PatchWay::kPadded}));
 }
 
 constexpr OperatorFacts kConv2dFacts = {.work = {WorkRule::Kind::kConvolution},
