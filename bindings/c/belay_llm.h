@@ -113,7 +113,7 @@ typedef struct belay_session_options {
 BELAY_API belay_status belay_session_create(const belay_text_model* model,
                                             const belay_session_options* options,
                                             belay_session** session, belay_error** error);
-/* Free its generations first. NULL: no-op. */
+/* Free its generations first. NULL and sessions of a batch, which belong to it: no-op. */
 BELAY_API void belay_session_free(belay_session* session);
 BELAY_API size_t belay_session_num_tokens(const belay_session* session);
 /* Valid until the next call that changes the session. */
@@ -210,6 +210,39 @@ typedef struct belay_generated_token {
  *   errors of belay_session_append */
 BELAY_API belay_status belay_generation_next(belay_generation* generation,
                                              belay_generated_token* token, belay_error** error);
+
+/* ---- Batches (since version 3) ---- */
+
+/* A fixed number of sessions that advance together: one call evaluates a token of each. A sequence
+ * starts with belay_session_append at any time, and ends with belay_session_cut to 0:
+ *
+ *   belay_generation_next(generations[i], &tokens[i], &error);  for each sequence
+ *   belay_batch_step(batch, NULL, &error);                      evaluates these tokens
+ *
+ * The batch and its sessions are used by one thread at a time: they share memory. Results equal those
+ * of single sessions, up to the rounding of methods that evaluate other numbers of tokens. */
+typedef struct belay_batch belay_batch;
+
+/* Creates sessions without tokens, which move only the position when they are cut. The model must
+ * outlive the batch.
+ *   UNIMPLEMENTED       the program has no method "decode_batch" ("belay import-gguf --sessions N")
+ *   INVALID_ARGUMENT    the context length is unknown; the caches of "decode_batch" are not those of
+ *                       the other methods with a row per session
+ *   RESOURCE_EXHAUSTED  memory, or a limit */
+BELAY_API belay_status belay_batch_create(const belay_text_model* model, belay_batch** batch,
+                                          belay_error** error);
+/* Also frees its sessions. Free their generations first. NULL: no-op. */
+BELAY_API void belay_batch_free(belay_batch* batch);
+/* Number of sessions. */
+BELAY_API size_t belay_batch_size(const belay_batch* batch);
+/* Belongs to the batch and is valid as long as it; all functions of sessions accept it. A fork is a
+ * session of its own. NULL if `i` is out of range. */
+BELAY_API belay_session* belay_batch_session(belay_batch* batch, size_t i);
+/* Evaluates the last token of each session to which belay_generation_next added one. Other sessions
+ * stay as they are. A failed call changes nothing. NULL options: the defaults. Errors of
+ * belay_method_execute. */
+BELAY_API belay_status belay_batch_step(belay_batch* batch, const belay_execute_options* options,
+                                        belay_error** error);
 
 #ifdef __cplusplus
 } /* extern "C" */

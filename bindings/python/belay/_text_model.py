@@ -1,4 +1,4 @@
-"""Language models: tokenizer, chat, sessions and generation."""
+"""Language models: tokenizer, chat, sessions, batches and generation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import os
 import threading
 from contextlib import contextmanager
 from ctypes import c_float, c_int32, c_size_t, c_void_p
-from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Union
+from itertools import islice
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from ._errors import Error
 from ._library import (
@@ -63,6 +64,16 @@ def _chat(
         tools=None if tools is None else json.dumps(tools).encode(),
         variables=json.dumps(variables).encode() if variables else None,
     )
+
+
+@contextmanager
+def _owned(lock: threading.Lock) -> Iterator[None]:
+    if not lock.acquire(blocking=False):
+        raise Error("FAILED_PRECONDITION", "another thread uses the session, or its batch: fork the session")
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _execute(timeout: Optional[float]) -> ExecuteOptions:
@@ -200,7 +211,18 @@ class TextModel:
         """
         options, handle = SessionOptions(move_position=int(move_position)), c_void_p()
         call("belay_session_create", self._handle.value, byref(options), byref(handle))
-        return Session(self, handle)
+        return Session(self, Handle(handle, lib.belay_session_free, self._handle))
+
+    def batch(self) -> "Batch":
+        """Returns sessions that advance together.
+
+        Raises:
+          Error: UNIMPLEMENTED: the program has no method `decode_batch` (`belay import-gguf --sessions N`);
+            INVALID_ARGUMENT: the context length is unknown.
+        """
+        handle = c_void_p()
+        call("belay_batch_create", self._handle.value, byref(handle))
+        return Batch(self, handle)
 
     def __repr__(self) -> str:
         return f"<belay.TextModel: {self.vocabulary} tokens, context length {self.context_length or 'unknown'}>"
@@ -209,23 +231,17 @@ class TextModel:
 class Session:
     """A sequence of tokens and the model's cache after them. Create it with TextModel.session.
 
-    Used by one thread at a time; a second caller gets FAILED_PRECONDITION. The interpreter's lock is released during
-    evaluation.
+    Used by one thread at a time, in a batch together with the others; a second caller gets FAILED_PRECONDITION. The
+    interpreter's lock is released during evaluation.
     """
 
-    def __init__(self, model: TextModel, handle: c_void_p):
+    def __init__(self, model: TextModel, handle: Handle, lock: Optional[threading.Lock] = None):
         self._model = model
-        self._handle = Handle(handle, lib.belay_session_free, model._handle)
-        self._lock = threading.Lock()
+        self._handle = handle
+        self._lock = lock or threading.Lock()
 
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        if not self._lock.acquire(blocking=False):
-            raise Error("FAILED_PRECONDITION", "another thread uses the session: fork it")
-        try:
-            yield
-        finally:
-            self._lock.release()
+    def _locked(self) -> Any:
+        return _owned(self._lock)
 
     def _call(self, function: str, *arguments: Any) -> None:
         with self._locked():
@@ -346,7 +362,7 @@ class Session:
         """Returns an independent session with the same tokens and cache."""
         handle = c_void_p()
         self._call("belay_session_fork", byref(handle))
-        return Session(self._model, handle)
+        return Session(self._model, Handle(handle, lib.belay_session_free, self._model._handle))
 
     def save(self) -> bytes:
         """Returns tokens and cache, for `restore` with the same program file."""
@@ -370,6 +386,7 @@ class Generation:
     """An iterator of Token.
 
     Attributes:
+      tokens: the ids so far.
       text: the text so far; at the end, all of it.
       finish: "max_tokens", "stop_token", "stop_string" or "context_full" at the end; None before.
     """
@@ -377,6 +394,7 @@ class Generation:
     def __init__(self, session: Session, handle: c_void_p):
         self._session = session
         self._handle = Handle(handle, lib.belay_generation_free, session._handle)
+        self.tokens: List[int] = []
         self.text = ""
         self.finish: Optional[str] = None
 
@@ -395,7 +413,97 @@ class Generation:
         if token.finish != 0:
             self.finish = _FINISH[token.finish]
             raise StopIteration
+        self.tokens.append(token.token)
         return Token(token.token, text)
+
+
+class Batch:
+    """A fixed number of sessions that advance together. Create it with TextModel.batch.
+
+    A sequence starts with `append` in a session at any time, and ends with `cut(0)`. `next(generation)` samples a token
+    of one session, and `step` evaluates the tokens of all. Results equal those of single sessions, up to the rounding
+    of methods that evaluate other numbers of tokens. Used by one thread at a time, together with its sessions.
+
+    Attributes:
+      sessions: all sessions; they keep the batch alive.
+    """
+
+    def __init__(self, model: TextModel, handle: c_void_p):
+        self._handle = Handle(handle, lib.belay_batch_free, model._handle)
+        self._lock = threading.Lock()
+        self.sessions: Tuple[Session, ...] = tuple(
+            Session(model, Handle(c_void_p(session), lib.belay_session_free, self._handle), self._lock)
+            for session in (lib.belay_batch_session(handle, i) for i in range(lib.belay_batch_size(handle)))
+        )
+
+    def __len__(self) -> int:
+        return len(self.sessions)
+
+    def step(self, timeout: Optional[float] = None) -> None:
+        """Evaluates the last token of each session whose generation added one, in one call; the others stay.
+
+        Raises:
+          Error: DEADLINE_EXCEEDED: after `timeout` seconds. After an error, the sessions are unchanged.
+        """
+        options = _execute(timeout)
+        with _owned(self._lock):
+            call("belay_batch_step", self._handle.value, byref(options))
+
+    def generate(
+        self,
+        prompts: Iterable[Union[str, Sequence[int]]],
+        max_tokens: int = 128,
+        *,
+        on_token: Optional[Callable[[int, Token], Any]] = None,
+        **options: Any,
+    ) -> List[Generation]:
+        """Continues all prompts, and returns their finished generations in order.
+
+        Uses the sessions without tokens, and empties them at the end. A prompt starts as soon as a session is free, so
+        there may be more prompts than sessions; `prompts` may be an iterator that takes each when it starts.
+
+        Args:
+          prompts: strings or tokens, each at least one token.
+          max_tokens: maximum number per prompt, at least 1.
+          on_token: called with the index of the prompt and each token.
+          options: those of Session.generate.
+        Raises:
+          Error: FAILED_PRECONDITION: no session without tokens, or a prompt without tokens; errors of Session.append
+            and Session.generate.
+        """
+        used = [session for session in self.sessions if len(session) == 0]
+        if not used:
+            raise Error("FAILED_PRECONDITION", "expected a session without tokens: cut one at 0")
+        waiting, free = iter(prompts), list(used)
+        generations: List[Generation] = []
+        active: List[int] = []
+        try:
+            while True:
+                for session, prompt in zip(free, waiting):
+                    session.append(prompt)
+                    active.append(len(generations))
+                    generations.append(session.generate(max_tokens, **options))
+                free = []
+                if not active:
+                    return generations
+                for i in list(active):
+                    generation = generations[i]
+                    for token in islice(generation, 1):
+                        if on_token is not None:
+                            on_token(i, token)
+                    if len(generation.tokens) == max_tokens:
+                        next(generation, None)  # ends without an evaluation
+                    if generation.finish is not None:
+                        active.remove(i)
+                        free.append(generation._session)
+                        free[-1].cut(0)
+                self.step()
+        finally:
+            for session in used:
+                session.cut(0)
+
+    def __repr__(self) -> str:
+        return f"<belay.Batch: {len(self)} sessions>"
 
 
 class Chat:

@@ -1,14 +1,15 @@
-"""Text models, sessions, generation and chat, without torch and NumPy. text_model_test.py ZOO"""
+"""Text models, sessions, batches and chat, without torch and NumPy. text_model_test.py ZOO GGUF"""
 
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
 
 import belay
 
-ZOO = sys.argv.pop(1)
+ZOO, GGUF = sys.argv.pop(1), sys.argv.pop(1)
 TOKENIZER = {
     "model": {"type": "WordLevel", "vocab": {f"w{t} ": t for t in range(96)}},
     "pre_tokenizer": {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious"},
@@ -18,7 +19,15 @@ TEMPLATE = "{% for m in messages %}{{ m.content | trim }} {% endfor %}{{ mark }}
 MESSAGES = [{"role": "user", "content": "w5 w90"}]
 
 
-class TextModelTest(unittest.TestCase):
+class TestCase(unittest.TestCase):
+    def assert_error(self, status, part, function, *args, **kwargs):
+        with self.assertRaises(belay.Error) as caught:
+            function(*args, **kwargs)
+        self.assertEqual(caught.exception.status, status)
+        self.assertIn(part, caught.exception.message)
+
+
+class TextModelTest(TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
@@ -34,12 +43,6 @@ class TextModelTest(unittest.TestCase):
     @classmethod
     def tearDownClass(cls):
         cls.folder.cleanup()
-
-    def assert_error(self, status, part, function, *args, **kwargs):
-        with self.assertRaises(belay.Error) as caught:
-            function(*args, **kwargs)
-        self.assertEqual(caught.exception.status, status)
-        self.assertIn(part, caught.exception.message)
 
     def test_encodes_decodes_and_renders(self):
         self.assertEqual(self.model.encode("w5 w90 "), [5, 90])
@@ -58,7 +61,8 @@ class TextModelTest(unittest.TestCase):
         self.assertEqual(tokens[0].id, logits.index(max(logits)))
         self.assertEqual(generation.text, "".join(f"w{token.id} " for token in tokens))
         self.assertEqual(generation.finish, "max_tokens")
-        self.assertEqual(session.tokens, [5, 90, 1] + [token.id for token in tokens])
+        self.assertEqual(generation.tokens, [token.id for token in tokens])
+        self.assertEqual(session.tokens, [5, 90, 1] + generation.tokens)
         session.cut(3)
         drawn = [token.id for token in session.generate(4, temperature=1, seed=3)]
         session.cut(3)
@@ -108,7 +112,7 @@ class TextModelTest(unittest.TestCase):
         self.assert_error("INVALID_ARGUMENT", "temperature", session.generate, temperature=-1)
         self.assert_error("INVALID_ARGUMENT", "max_tokens", session.generate, 0)
         self.assert_error("UNIMPLEMENTED", "use_positional_cache", session.generate, speculate=1)
-        self.assert_error("UNIMPLEMENTED", "use_positional_cache", session.generate, speculate=1)
+        self.assert_error("UNIMPLEMENTED", "decode_batch", self.model.batch)
         self.assert_error("DEADLINE_EXCEEDED", "", session.append, [1], timeout=1e-9)
         self.assertEqual(session.tokens, [1])
         plain = belay.TextModel(self.plain)
@@ -117,6 +121,102 @@ class TextModelTest(unittest.TestCase):
         self.assert_error("NOT_FOUND", "none", belay.TextModel, self.plain, prefill="none")
         with_tokenizer = belay.TextModel(self.plain, tokenizer=json.dumps(TOKENIZER).encode())
         self.assertEqual(with_tokenizer.encode("w5 "), [5])
+
+
+class BatchTest(TestCase):
+    PROMPTS = [[36, 24, 67], [5, 90, 1], [11, 12], [3], [36, 24, 68]]
+
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "llama.bir")
+            belay_command = [sys.executable, "-m", "belay._command"]
+            subprocess.run(belay_command + ["import-gguf", GGUF, "-o", path, "--sessions", "2"], check=True)
+            cls.model = belay.TextModel(belay.lower(path))
+
+    def setUp(self):
+        self.batch = self.model.batch()
+
+    def alone(self, prompt, max_tokens, **options):
+        session = self.model.session()
+        session.append(prompt)
+        generation = session.generate(max_tokens, **options)
+        for _ in generation:
+            pass
+        return generation
+
+    def test_steps_evaluate_a_token_of_each_session(self):
+        self.assertEqual(len(self.batch), 2)
+        generations = []
+        for session, prompt in zip(self.batch.sessions, self.PROMPTS):
+            session.append(prompt)
+            generations.append(session.generate(4, end_tokens=False))
+        for _ in range(4):
+            for generation in generations:
+                next(generation)
+            self.batch.step()
+        for generation, prompt in zip(generations, self.PROMPTS):
+            self.assertEqual(generation.tokens, self.alone(prompt, 4, end_tokens=False).tokens)
+
+    def test_prompts_start_when_a_session_is_free(self):
+        expected = [self.alone(prompt, 5, end_tokens=False) for prompt in self.PROMPTS]
+        seen, started = [[] for _ in self.PROMPTS], []
+
+        def arriving():
+            for prompt in self.PROMPTS:
+                started.append(sum(map(len, seen)))
+                yield prompt
+
+        generations = self.batch.generate(
+            arriving(), 5, end_tokens=False, on_token=lambda i, token: seen[i].append(token.id)
+        )
+        self.assertEqual([g.tokens for g in generations], [g.tokens for g in expected])
+        self.assertEqual([g.text for g in generations], [g.text for g in expected])
+        self.assertEqual([g.finish for g in generations], ["max_tokens"] * 5)
+        self.assertEqual(seen, [g.tokens for g in generations])
+        self.assertEqual(started, [0, 0, 10, 10, 20])
+        self.assertEqual([len(session) for session in self.batch.sessions], [0, 0])
+        self.assertEqual(self.batch.generate([]), [])
+
+    def test_sequences_end_at_different_times(self):
+        stop = self.alone(self.PROMPTS[0], 5, end_tokens=False).tokens[2]
+        options = {"stop_tokens": [stop], "end_tokens": False, "temperature": 1.5, "seed": 7}
+        generations = self.batch.generate(self.PROMPTS, 12, **options)
+        expected = [self.alone(prompt, 12, **options) for prompt in self.PROMPTS]
+        self.assertEqual([(g.tokens, g.finish) for g in generations], [(g.tokens, g.finish) for g in expected])
+
+    def test_sessions_with_tokens_keep_them(self):
+        first, second = self.batch.sessions
+        first.append([7, 8])
+        logits = first.logits()
+        generations = self.batch.generate(self.PROMPTS[:2], 3, end_tokens=False)
+        self.assertEqual([len(g.tokens) for g in generations], [3, 3])
+        self.assertEqual((first.tokens, second.tokens, first.logits()), ([7, 8], [], logits))
+        second.append([1])
+        self.assert_error("FAILED_PRECONDITION", "without tokens", self.batch.generate, [[1]])
+
+    def test_errors_empty_the_sessions(self):
+        self.assert_error("OUT_OF_RANGE", "96", self.batch.generate, [[1], [2], [96]], 2)
+        self.assert_error("INVALID_ARGUMENT", "top_p", self.batch.generate, [[1]], top_p=2)
+        self.assert_error("FAILED_PRECONDITION", "empty", self.batch.generate, [[]])
+        self.assertEqual([len(session) for session in self.batch.sessions], [0, 0])
+        self.batch.sessions[0].append([1])
+        next(self.batch.sessions[0].generate())
+        self.assert_error("DEADLINE_EXCEEDED", "", self.batch.step, timeout=1e-9)
+        self.assertEqual(len(self.batch.sessions[0]), 2)
+        self.batch.step()
+
+    def test_sessions_keep_the_batch_alive(self):
+        session = self.model.batch().sessions[1]
+        session.append([1, 2])
+        fork = session.fork()
+        del session
+        self.assertEqual(fork.tokens, [1, 2])
+
+    def test_sessions_share_a_lock(self):
+        with self.batch.sessions[0]._locked():
+            self.assert_error("FAILED_PRECONDITION", "another thread", self.batch.step)
+            self.assert_error("FAILED_PRECONDITION", "another thread", self.batch.sessions[1].append, [1])
 
 
 if __name__ == "__main__":
