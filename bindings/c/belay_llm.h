@@ -46,7 +46,8 @@ typedef struct belay_text_model_options {
   size_t chat_template_size;
 } belay_text_model_options;
 
-/* The program must outlive the model. NULL options: the defaults.
+/* The program must outlive the model. NULL options: the defaults. For a model with an adapter (LoRA),
+ * open the program with belay_open_options.data_files; programs of one file share its other weights.
  *   NOT_FOUND           unknown methods
  *   INVALID_ARGUMENT    signatures that differ from those of language models (all differences are
  *                       listed); invalid options, tokenizer or template

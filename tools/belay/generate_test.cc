@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -10,6 +11,7 @@
 #include "nlohmann/json.hpp"
 #include "runtime/core/test_in_directory.h"
 #include "runtime/core/testing.h"
+#include "runtime/program/program.h"
 #include "tools/belay/captured_outcome.h"
 #include "tools/belay/command.h"
 
@@ -73,6 +75,36 @@ TEST_F(GenerateTest, GeneratesTokensWithoutATokenizer) {
   EXPECT_EQ(report["finish"], "max_tokens");
   EXPECT_EQ(report["prefill"]["tokens"], 3);
   EXPECT_FALSE(report.contains("text"));
+}
+
+TEST_F(GenerateTest, FilesReplaceParameters) {
+  LowerOptions options;
+  options.methods = {"prefill=conformance/models/zoo/llama_kv_prefill/model.pt2",
+                     "decode=conformance/models/zoo/llama_kv_decode/model.pt2"};
+  options.replaceable = {"*.attention.o.weight", "head.weight"};
+  options.output = Path("m.belay");
+  ASSERT_EQ(Capture([&] { return Lower(options); }).status, kDone);
+  options.output = Path("same.params");
+  options.stage = "parameters";
+  const Outcome lowered = Capture([&] { return Lower(options); });
+  ASSERT_EQ(lowered.status, kDone) << lowered.errors;
+  GenerateTextOptions generate{.tokens = "5,90,3", .max_tokens = 8};
+  const nlohmann::json tokens = Report(generate)["tokens"];
+  generate.data = {Path("same.params")};
+  EXPECT_EQ(Report(generate)["tokens"], tokens);
+  // Logits of 0: the first token is the largest.
+  std::string bytes = Read(Path("same.params"));
+  {
+    ASSERT_OK_AND_ASSIGN(const Program file, Program::Open(Path("same.params")));
+    for (const SegmentPlan& segment : file.segments()) {
+      std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(segment.offset), segment.bytes.size(),
+                  '\0');
+    }
+  }
+  generate.data = {Write("zeros.params", bytes)};
+  EXPECT_EQ(Report(generate)["tokens"], std::vector<int>(8, 0));
+  generate.data = {Path("tokenizer.json")};
+  EXPECT_THAT(Generate(generate).errors, HasSubstr("tokenizer.json"));
 }
 
 TEST_F(GenerateTest, SpeculationRequiresAPositionalCache) {

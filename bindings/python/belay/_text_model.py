@@ -96,6 +96,7 @@ class TextModel:
         threads: int = 1,
         tokenizer: Union[str, os.PathLike, bytes, None] = None,
         chat_template: Union[str, os.PathLike, bytes, None] = None,
+        data_files: Sequence[str] = (),
     ):
         """Opens a model.
 
@@ -106,6 +107,8 @@ class TextModel:
           threads: number of threads that work on each call.
           tokenizer: path or content of a tokenizer.json; None: that of the program, if it has one.
           chat_template: path or content of a tokenizer_config.json; None: that of the program, if it has one.
+          data_files: as in `load`: parameter files, such as an adapter (LoRA), of a program that is given by its path.
+            Models of one file share its other weights.
         Raises:
           Error: NOT_FOUND: unknown methods; INVALID_ARGUMENT: signatures that differ from those of language models, or
             an invalid tokenizer or template; UNIMPLEMENTED: a tokenizer or template that is not supported, or only the
@@ -114,7 +117,9 @@ class TextModel:
         """
         require_compiler("TextModel")
         if not isinstance(program, Program):
-            program = load(program, threads=threads)
+            program = load(program, threads=threads, data_files=list(data_files))
+        elif data_files:
+            raise Error("INVALID_ARGUMENT", "data_files: expected the path of a program file, got a program")
         tokenizer, chat_template = self._content(tokenizer), self._content(chat_template)
         options = TextModelOptions(
             prefill=None if prefill is None else prefill.encode(),

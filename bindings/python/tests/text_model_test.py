@@ -1,11 +1,13 @@
 """Text models, sessions, batches and chat, without torch and NumPy. text_model_test.py ZOO GGUF"""
 
+import array
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 
 import belay
 
@@ -123,6 +125,66 @@ class TextModelTest(TestCase):
         self.assertEqual(with_tokenizer.encode("w5 "), [5])
 
 
+def command(*arguments):
+    subprocess.run([sys.executable, "-m", "belay._command", *arguments], check=True, stdout=subprocess.DEVNULL)
+
+
+def tune(source, target):
+    """Copies an archive with the elements of the first query projection and of the head in reverse order."""
+    with zipfile.ZipFile(source) as archive, zipfile.ZipFile(target, "w") as copy:
+        for info in archive.infolist():
+            content = archive.read(info)
+            if info.filename.endswith(("/weight_3", "/weight_20")):
+                content = array.array("f", reversed(array.array("f", content))).tobytes()
+            copy.writestr(info, content)
+
+
+class AdapterTest(TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.base, cls.tuned = f"{ZOO}/llama_kv_prefill/model.pt2", cls.path("tuned.pt2")
+        tune(cls.base, cls.tuned)
+        replaceable = ["--replaceable", "*.attention.q.*", "--replaceable", "head.*"]
+        command("lower", cls.base, "-o", cls.path("base.belay"), *replaceable)
+        command("lower", cls.tuned, "-o", cls.path("tuned.params"), *replaceable, "--stage", "parameters")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    @classmethod
+    def path(cls, name):
+        return os.path.join(cls.folder.name, name)
+
+    @staticmethod
+    def tokens(model):
+        session = model.session()
+        session.append([5, 90, 1])
+        generation = session.generate(8)
+        for _ in generation:
+            pass
+        return generation.tokens
+
+    def test_gives_the_tokens_of_a_model_with_these_parameters(self):
+        base = belay.TextModel(self.path("base.belay"), context_length=16)
+        adapted = belay.TextModel(self.path("base.belay"), context_length=16, data_files=[self.path("tuned.params")])
+        expected = self.tokens(belay.TextModel(belay.lower(self.tuned), context_length=16))
+        self.assertEqual(self.tokens(adapted), expected)
+        self.assertNotEqual(self.tokens(base), expected)
+        session = adapted.session()
+        session.append([1])
+        self.assert_error("INVALID_ARGUMENT", "another model", base.session().restore, session.save())
+
+    def test_reports_errors(self):
+        files = [self.path("tuned.params")]
+        program = belay.load(self.path("base.belay"))
+        self.assert_error("INVALID_ARGUMENT", "data_files", belay.TextModel, program, data_files=files)
+        plain = self.path("plain.belay")
+        belay.lower(self.base).save(plain)
+        self.assert_error("INVALID_ARGUMENT", "attention", belay.TextModel, plain, data_files=files)
+
+
 class BatchTest(TestCase):
     PROMPTS = [[36, 24, 67], [5, 90, 1], [11, 12], [3], [36, 24, 68]]
 
@@ -130,8 +192,7 @@ class BatchTest(TestCase):
     def setUpClass(cls):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "llama.bir")
-            belay_command = [sys.executable, "-m", "belay._command"]
-            subprocess.run(belay_command + ["import-gguf", GGUF, "-o", path, "--sessions", "2"], check=True)
+            command("import-gguf", GGUF, "-o", path, "--sessions", "2")
             cls.model = belay.TextModel(belay.lower(path))
 
     def setUp(self):
