@@ -170,13 +170,21 @@ absl::Status Session::Evaluate(const ExecuteOptions& execute) {
 }
 
 absl::Status Session::EvaluateByCalls(const ExecuteOptions& execute) {
+  TakeDraft();
+  if (!has_logits() && evaluated_ == position()) {
+    // A cut has dropped the logits of the last token.
+    if (rewind_ == Rewind::kEvaluateAgain) {
+      must_reset_ = true;
+    } else {
+      --evaluated_;
+    }
+  }
   if (must_reset_) {
     if (methods_.empty()) state_->Reset();
     for (const std::unique_ptr<Method>& method : methods_) method->ResetState();
     evaluated_ = 0;
     must_reset_ = false;
   }
-  TakeDraft();
   while (evaluated_ < position()) {
     DropDraft();
     const int64_t left = position() - evaluated_;
@@ -204,13 +212,11 @@ void Session::Truncate(int64_t position) {
   tokens_.resize(static_cast<size_t>(position));
   DropDraft();
   if (logits_at_ > position) logits_at_ = 0;
-  // Without logits, the last token is evaluated again.
-  const int64_t kept = has_logits() ? position : std::max<int64_t>(position - 1, 0);
-  if (evaluated_ <= kept) return;
+  if (evaluated_ <= position) return;
   if (rewind_ == Rewind::kEvaluateAgain) {
     must_reset_ = true;
   } else {
-    evaluated_ = kept;
+    evaluated_ = position;
   }
 }
 
