@@ -177,18 +177,23 @@ typedef struct belay_generation_options {
   double top_p, min_p;
   double repetition_penalty, frequency_penalty, presence_penalty;
   uint64_t seed;
-  /* Speculative decoding: evaluates up to this many tokens, drafted from earlier occurrences of the last
-   * ones, in one call. 0: none. The tokens stay the same. */
+  /* Speculative decoding: evaluates up to this many drafted tokens in one call. 0: none. The tokens stay
+   * the same. */
   int64_t speculate;
+  /* A session of a smaller model with the same tokenizer, whose greedy tokens are the draft. Its tokens
+   * are replaced. Must outlive the generation; both sessions are used by one thread at a time. NULL: drafts
+   * from earlier occurrences of the last tokens. Since version 3. */
+  belay_session* draft;
 } belay_generation_options;
 
 typedef struct belay_generation belay_generation;
 
 /* The session must outlive the generation. NULL options: the defaults.
  *   FAILED_PRECONDITION  the session has no tokens
- *   INVALID_ARGUMENT     invalid options; stop strings without a tokenizer
+ *   INVALID_ARGUMENT     invalid options; stop strings without a tokenizer; `draft` is the session, is
+ *                        without `speculate`, or has an unknown context length
  *   UNIMPLEMENTED        `speculate`, and the model returns only the logits of the last token of a call,
- *                        or its cache is not written by position */
+ *                        or its cache, or that of the draft, is not written by position */
 BELAY_API belay_status belay_generation_create(belay_session* session,
                                                const belay_generation_options* options,
                                                belay_generation** generation, belay_error** error);

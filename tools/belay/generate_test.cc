@@ -114,6 +114,39 @@ TEST_F(GenerateTest, SpeculationRequiresAPositionalCache) {
   EXPECT_THAT(outcome.errors, HasSubstr("--constant-method use_positional_cache=1"));
 }
 
+TEST_F(GenerateTest, ADraftModelGivesTheTokensWithoutIt) {
+  LowerOptions options;
+  options.methods = {"prefill=conformance/models/zoo/llama_kv_prefill/model.pt2",
+                     "decode=conformance/models/zoo/llama_kv_decode/model.pt2"};
+  options.constant_methods = {"get_max_seq_len=16", "use_positional_cache=1"};
+  options.output = Path("m.belay");
+  ASSERT_EQ(Capture([&] { return Lower(options); }).status, kDone);
+  options.constant_methods = {"get_max_seq_len=16"};
+  options.output = Path("again.belay");
+  ASSERT_EQ(Capture([&] { return Lower(options); }).status, kDone);
+  GenerateTextOptions generate{.tokens = "5,90,3", .max_tokens = 8};
+  const nlohmann::json tokens = Report(generate)["tokens"];
+  // The model itself: 5 90 3 | 1 token | 4 drafted, 1 more | 1 drafted, 1 more.
+  generate.draft_model = Path("m.belay");
+  const nlohmann::json report = Report(generate);
+  EXPECT_EQ(report["tokens"], tokens);
+  EXPECT_EQ(report["speculation"], nlohmann::json({{"drafted", 5}, {"accepted", 5}}));
+  generate.speculate = 1;
+  EXPECT_EQ(Report(generate)["tokens"], tokens);
+
+  generate.draft_model = Path("again.belay");
+  const Outcome recurrent = Generate(generate);
+  EXPECT_EQ(recurrent.status, kUnsupported);
+  EXPECT_THAT(recurrent.errors, HasSubstr("the program of the draft model does not state it"));
+  generate.draft_model = Path("none.belay");
+  EXPECT_THAT(Generate(generate).errors, HasSubstr("none.belay"));
+  options = {.input = "conformance/models/zoo/mlp/model.pt2", .output = Path("mlp.belay")};
+  ASSERT_EQ(Capture([&] { return Lower(options); }).status, kDone);
+  generate.draft_model = options.output;
+  EXPECT_THAT(Generate(generate).errors,
+              AllOf(HasSubstr("mlp.belay: "), HasSubstr("expected a cache as state")));
+}
+
 TEST_F(GenerateTest, UsesTheTokenizerOfTheProgram) {
   ASSERT_EQ(LowerModel(Path("tokenizer.json")).status, kDone);
   const nlohmann::json tokens = Report({.tokens = "5,90,3", .max_tokens = 4});

@@ -238,6 +238,7 @@ absl::StatusOr<std::unique_ptr<belay_generation>> CreateGeneration(
   ABSL_ASSIGN_OR_RETURN(options.stop_strings,
                         Strings(known.stop_strings, known.num_stop_strings, "stop_strings"));
   options.speculate = known.speculate;
+  if (known.draft != nullptr) options.draft = known.draft->session;
   llm::SamplerOptions& sampling = options.sampling;
   sampling.seed = known.seed;
   sampling.temperature = known.temperature;

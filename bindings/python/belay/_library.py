@@ -295,6 +295,7 @@ class GenerationOptions(_Sized):
         ("presence_penalty", c_double),
         ("seed", c_uint64),
         ("speculate", c_int64),
+        ("draft", c_void_p),
     ]
 
 

@@ -7,7 +7,7 @@ import ctypes
 import json
 import os
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from ctypes import c_float, c_int32, c_size_t, c_void_p
 from itertools import islice
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
@@ -315,6 +315,7 @@ class Session:
         stop_tokens: Sequence[int] = (),
         end_tokens: bool = True,
         speculate: int = 0,
+        draft: Optional["Session"] = None,
     ) -> "Generation":
         """Returns an iterator of generated tokens. Each is generated, and added to the session, on demand.
 
@@ -327,12 +328,13 @@ class Session:
           stop: strings that end the generation; they are not part of its text.
           stop_tokens: tokens that end it, which are not added.
           end_tokens: whether TextModel.end_tokens end it.
-          speculate: maximum number of tokens that are drafted from earlier occurrences of the last ones and evaluated
-            in one call. The tokens stay the same.
+          speculate: maximum number of tokens that are drafted and evaluated in one call. The tokens stay the same.
+          draft: a session of a smaller model with the same tokenizer, whose greedy tokens are the draft; its tokens are
+            replaced. None: drafts from earlier occurrences of the last tokens.
         Raises:
           Error: FAILED_PRECONDITION: the session has no tokens; INVALID_ARGUMENT: invalid options; UNIMPLEMENTED:
-            `speculate` with a model that returns only the logits of the last token of a call, or whose cache is not
-            written by position.
+            `speculate` with a model that returns only the logits of the last token of a call, or whose cache, or that of
+            `draft`, is not written by position.
         """
         if max_tokens < 1:
             raise Error("INVALID_ARGUMENT", f"max_tokens: expected at least 1, got {max_tokens}")
@@ -351,11 +353,12 @@ class Session:
             presence_penalty=presence_penalty,
             seed=seed,
             speculate=speculate,
+            draft=None if draft is None else draft._handle.value,
         )
         options.stop_strings, options.num_stop_strings = strings([stop] if isinstance(stop, str) else stop)
         handle = c_void_p()
         self._call("belay_generation_create", byref(options), byref(handle))
-        return Generation(self, handle)
+        return Generation(self, handle, draft)
 
     def cut(self, position: int) -> None:
         """Removes the tokens from `position` on. Raises Error: OUT_OF_RANGE."""
@@ -396,9 +399,11 @@ class Generation:
       finish: "max_tokens", "stop_token", "stop_string" or "context_full" at the end; None before.
     """
 
-    def __init__(self, session: Session, handle: c_void_p):
+    def __init__(self, session: Session, handle: c_void_p, draft: Optional[Session]):
         self._session = session
-        self._handle = Handle(handle, lib.belay_generation_free, session._handle)
+        self._draft = draft
+        drafts = [] if draft is None else [draft._handle]
+        self._handle = Handle(handle, lib.belay_generation_free, session._handle, *drafts)
         self.tokens: List[int] = []
         self.text = ""
         self.finish: Optional[str] = None
@@ -411,7 +416,7 @@ class Generation:
         if self.finish is not None:
             raise StopIteration
         token = GeneratedToken()
-        with self._session._locked():
+        with self._session._locked(), nullcontext() if self._draft is None else self._draft._locked():
             call("belay_generation_next", self._handle.value, byref(token))
             text = ctypes.string_at(token.text, token.text_size).decode()
         self.text += text
