@@ -46,7 +46,8 @@ typedef struct belay_text_model_options {
   size_t chat_template_size;
 } belay_text_model_options;
 
-/* The program must outlive the model. NULL options: the defaults.
+/* The program must outlive the model. NULL options: the defaults. For a model with an adapter (LoRA),
+ * open the program with belay_open_options.data_files; programs of one file share its other weights.
  *   NOT_FOUND           unknown methods
  *   INVALID_ARGUMENT    signatures that differ from those of language models (all differences are
  *                       listed); invalid options, tokenizer or template
@@ -113,7 +114,7 @@ typedef struct belay_session_options {
 BELAY_API belay_status belay_session_create(const belay_text_model* model,
                                             const belay_session_options* options,
                                             belay_session** session, belay_error** error);
-/* Free its generations first. NULL: no-op. */
+/* Free its generations first. NULL and sessions of a batch, which belong to it: no-op. */
 BELAY_API void belay_session_free(belay_session* session);
 BELAY_API size_t belay_session_num_tokens(const belay_session* session);
 /* Valid until the next call that changes the session. */
@@ -176,18 +177,23 @@ typedef struct belay_generation_options {
   double top_p, min_p;
   double repetition_penalty, frequency_penalty, presence_penalty;
   uint64_t seed;
-  /* Speculative decoding: evaluates up to this many tokens, drafted from earlier occurrences of the last
-   * ones, in one call. 0: none. The tokens stay the same. */
+  /* Speculative decoding: evaluates up to this many drafted tokens in one call. 0: none. The tokens stay
+   * the same. */
   int64_t speculate;
+  /* A session of a smaller model with the same tokenizer, whose greedy tokens are the draft. Its tokens
+   * are replaced. Must outlive the generation; both sessions are used by one thread at a time. NULL: drafts
+   * from earlier occurrences of the last tokens. Since version 3. */
+  belay_session* draft;
 } belay_generation_options;
 
 typedef struct belay_generation belay_generation;
 
 /* The session must outlive the generation. NULL options: the defaults.
  *   FAILED_PRECONDITION  the session has no tokens
- *   INVALID_ARGUMENT     invalid options; stop strings without a tokenizer
+ *   INVALID_ARGUMENT     invalid options; stop strings without a tokenizer; `draft` is the session, is
+ *                        without `speculate`, or has an unknown context length
  *   UNIMPLEMENTED        `speculate`, and the model returns only the logits of the last token of a call,
- *                        or its cache is not written by position */
+ *                        or its cache, or that of the draft, is not written by position */
 BELAY_API belay_status belay_generation_create(belay_session* session,
                                                const belay_generation_options* options,
                                                belay_generation** generation, belay_error** error);
@@ -210,6 +216,39 @@ typedef struct belay_generated_token {
  *   errors of belay_session_append */
 BELAY_API belay_status belay_generation_next(belay_generation* generation,
                                              belay_generated_token* token, belay_error** error);
+
+/* ---- Batches (since version 3) ---- */
+
+/* A fixed number of sessions that advance together: one call evaluates a token of each. A sequence
+ * starts with belay_session_append at any time, and ends with belay_session_cut to 0:
+ *
+ *   belay_generation_next(generations[i], &tokens[i], &error);  for each sequence
+ *   belay_batch_step(batch, NULL, &error);                      evaluates these tokens
+ *
+ * The batch and its sessions are used by one thread at a time: they share memory. Results equal those
+ * of single sessions, up to the rounding of methods that evaluate other numbers of tokens. */
+typedef struct belay_batch belay_batch;
+
+/* Creates sessions without tokens, which move only the position when they are cut. The model must
+ * outlive the batch.
+ *   UNIMPLEMENTED       the program has no method "decode_batch" ("belay import-gguf --sessions N")
+ *   INVALID_ARGUMENT    the context length is unknown; the caches of "decode_batch" are not those of
+ *                       the other methods with a row per session
+ *   RESOURCE_EXHAUSTED  memory, or a limit */
+BELAY_API belay_status belay_batch_create(const belay_text_model* model, belay_batch** batch,
+                                          belay_error** error);
+/* Also frees its sessions. Free their generations first. NULL: no-op. */
+BELAY_API void belay_batch_free(belay_batch* batch);
+/* Number of sessions. */
+BELAY_API size_t belay_batch_size(const belay_batch* batch);
+/* Belongs to the batch and is valid as long as it; all functions of sessions accept it. A fork is a
+ * session of its own. NULL if `i` is out of range. */
+BELAY_API belay_session* belay_batch_session(belay_batch* batch, size_t i);
+/* Evaluates the last token of each session to which belay_generation_next added one. Other sessions
+ * stay as they are. A failed call changes nothing. NULL options: the defaults. Errors of
+ * belay_method_execute. */
+BELAY_API belay_status belay_batch_step(belay_batch* batch, const belay_execute_options* options,
+                                        belay_error** error);
 
 #ifdef __cplusplus
 } /* extern "C" */

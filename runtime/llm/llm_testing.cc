@@ -1,5 +1,6 @@
 #include "runtime/llm/llm_testing.h"
 
+#include "exir/ir/text.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/serialize/serializer.h"
 #include "runtime/core/status_macros.h"
@@ -29,6 +30,16 @@ absl::StatusOr<TestProgram> LowerZoo(
     archives.push_back({name, "conformance/models/zoo/" + folder + "/model.pt2", ""});
   }
   ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image, exir::LowerFiles(archives, *ops, options));
+  return OpenTest(image);
+}
+
+absl::StatusOr<TestProgram> LowerText(std::string_view text) {
+  ABSL_ASSIGN_OR_RETURN(const auto ops, exir::CreateStandardOps());
+  ABSL_ASSIGN_OR_RETURN(exir::ExportedProgram program, exir::ParseProgram(text, *ops));
+  exir::MethodPrograms methods;
+  methods.emplace_back("forward", std::move(program));
+  ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image,
+                        exir::LowerPrograms(std::move(methods), {}));
   return OpenTest(image);
 }
 

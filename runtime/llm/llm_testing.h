@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,9 @@ struct TestProgram {
 absl::StatusOr<TestProgram> LowerZoo(
     const std::vector<std::pair<std::string, std::string>>& methods,
     exir::PipelineOptions options = {});
+
+// Lowers a program in text form (exir/ir/text.h) as the method "forward", without backends.
+absl::StatusOr<TestProgram> LowerText(std::string_view text);
 
 // Imports exir/gguf/testdata/<name>.gguf, of kTestVocabulary tokens, and lowers its methods without
 // backends, as `belay import-gguf` and `belay lower` do.

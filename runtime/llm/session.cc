@@ -39,6 +39,29 @@ struct SavedSizes {
   uint64_t tokens, evaluated, logits, state;
 };
 
+// Returns at most `most` greedy tokens of `draft` after `tokens`, which replace its own. Fewer if
+// its context ends; none if its vocabulary does not have all tokens.
+absl::StatusOr<std::vector<int32_t>> ModelDraft(Session& draft, absl::Span<const int32_t> tokens,
+                                                int64_t most, const ExecuteOptions& execute) {
+  const auto size = static_cast<int64_t>(tokens.size());
+  const std::vector<int32_t>& before = draft.tokens();
+  const auto common = std::mismatch(before.begin(), before.end(), tokens.begin(), tokens.end());
+  const int64_t kept = common.first - before.begin();
+  const absl::Span<const int32_t> rest = tokens.subspan(static_cast<size_t>(kept));
+  const auto is_unknown = [&](int32_t token) { return token >= draft.model().vocabulary(); };
+  if (most < 1 || size > draft.model().context_length() ||
+      std::any_of(rest.begin(), rest.end(), is_unknown)) {
+    return std::vector<int32_t>();
+  }
+  ABSL_RETURN_IF_ERROR(draft.Cut(kept));
+  ABSL_RETURN_IF_ERROR(draft.Append(rest, execute));
+  GenerateOptions options;
+  options.max_tokens = most;
+  options.execute = execute;
+  ABSL_ASSIGN_OR_RETURN(Generation generation, draft.Generate(options));
+  return std::move(generation.tokens);
+}
+
 }  // namespace
 
 std::string_view FinishReasonName(FinishReason reason) {
@@ -170,13 +193,21 @@ absl::Status Session::Evaluate(const ExecuteOptions& execute) {
 }
 
 absl::Status Session::EvaluateByCalls(const ExecuteOptions& execute) {
+  TakeDraft();
+  if (!has_logits() && evaluated_ == position()) {
+    // A cut has dropped the logits of the last token.
+    if (rewind_ == Rewind::kEvaluateAgain) {
+      must_reset_ = true;
+    } else {
+      --evaluated_;
+    }
+  }
   if (must_reset_) {
     if (methods_.empty()) state_->Reset();
     for (const std::unique_ptr<Method>& method : methods_) method->ResetState();
     evaluated_ = 0;
     must_reset_ = false;
   }
-  TakeDraft();
   while (evaluated_ < position()) {
     DropDraft();
     const int64_t left = position() - evaluated_;
@@ -204,13 +235,11 @@ void Session::Truncate(int64_t position) {
   tokens_.resize(static_cast<size_t>(position));
   DropDraft();
   if (logits_at_ > position) logits_at_ = 0;
-  // Without logits, the last token is evaluated again.
-  const int64_t kept = has_logits() ? position : std::max<int64_t>(position - 1, 0);
-  if (evaluated_ <= kept) return;
+  if (evaluated_ <= position) return;
   if (rewind_ == Rewind::kEvaluateAgain) {
     must_reset_ = true;
   } else {
-    evaluated_ = kept;
+    evaluated_ = position;
   }
 }
 
@@ -262,6 +291,28 @@ absl::StatusOr<Generation> Session::Generate(const GenerateOptions& options) {
   return status;
 }
 
+absl::Status TokenStream::CheckDraft(const Session& session, const GenerateOptions& options) {
+  const Session& draft = *options.draft;
+  if (options.speculate == 0) {
+    return absl::InvalidArgumentError("draft: expected `speculate` of at least 1, got 0");
+  }
+  if (&draft == &session) {
+    return absl::InvalidArgumentError("draft: expected another session than the generating one");
+  }
+  if (draft.model().context_length() == 0) {
+    return absl::InvalidArgumentError(
+        "draft: the context length of the model is unknown; lower it with '--constant-method "
+        "get_max_seq_len=N'");
+  }
+  if (draft.rewind_ != Rewind::kMovePosition) {
+    return absl::UnimplementedError(
+        "draft: expected a cache that is written by position, and the program of the draft model "
+        "does not state it: lower it with '--constant-method use_positional_cache=1' if that is "
+        "true");
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<TokenStream> TokenStream::Create(Session& session, GenerateOptions options) {
   if (options.speculate < 0) {
     return absl::InvalidArgumentError(
@@ -279,6 +330,7 @@ absl::StatusOr<TokenStream> TokenStream::Create(Session& session, GenerateOption
         "speculate: expected a cache that is written by position, and the program does not state "
         "it: lower with '--constant-method use_positional_cache=1' if that is true");
   }
+  if (options.draft != nullptr) ABSL_RETURN_IF_ERROR(CheckDraft(session, options));
   if (options.max_tokens < 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("max_tokens: expected at least 0, got ", options.max_tokens));
@@ -329,8 +381,20 @@ absl::Status TokenStream::Speculate() {
   int64_t most = std::min({options_.speculate, verify.most - 1,
                            options_.max_tokens - static_cast<int64_t>(result_.tokens.size()) - 1});
   if (context > 0) most = std::min(most, context - position);
+  while (most > 0 && !verify.Supports(most + 1)) --most;
   const absl::Span<const int32_t> tokens = session_->tokens();
-  absl::Span<const int32_t> draft = NgramDraft(tokens, most);
+  std::vector<int32_t> continued;
+  absl::Span<const int32_t> draft;
+  if (options_.draft != nullptr) {
+    ABSL_ASSIGN_OR_RETURN(continued, ModelDraft(*options_.draft, tokens, most, options_.execute));
+    const int64_t vocabulary = session_->model().vocabulary();
+    draft = absl::MakeConstSpan(continued);
+    const auto unknown = std::find_if(draft.begin(), draft.end(),
+                                      [&](int32_t token) { return token >= vocabulary; });
+    draft = draft.first(static_cast<size_t>(unknown - draft.begin()));
+  } else {
+    draft = NgramDraft(tokens, most);
+  }
   while (!draft.empty() && !verify.Supports(static_cast<int64_t>(draft.size()) + 1)) {
     draft.remove_suffix(1);
   }

@@ -52,6 +52,8 @@ enum class FinishReason { kMaxTokens, kStopToken, kStopString, kContextFull, kCa
 // "max_tokens", "stop_token", "stop_string", "context_full", "callback".
 std::string_view FinishReasonName(FinishReason reason);
 
+class Session;
+
 struct GenerateOptions {
   int64_t max_tokens = 128;  // >= 0
   SamplerOptions sampling = SamplerOptions::Greedy();
@@ -64,11 +66,15 @@ struct GenerateOptions {
   // Called by Session::Generate for each token. Returning false ends the generation after it
   // (kCallback).
   std::function<bool(const GeneratedToken&)> on_token;
-  // Speculative decoding by n-gram lookup (ngram_draft.h): evaluates up to this many drafted tokens
-  // together with the last token. 0: none. The tokens equal those without it, for every kind of
-  // sampling, up to the rounding of methods that evaluate other numbers of tokens. Requires
-  // TextModel::verify() and Rewind::kMovePosition.
+  // Speculative decoding: evaluates up to this many drafted tokens together with the last token. 0:
+  // none. The tokens equal those without it, for every kind of sampling, up to the rounding of
+  // methods that evaluate other numbers of tokens. Requires TextModel::verify() and
+  // Rewind::kMovePosition.
   int64_t speculate = 0;
+  // A session of a smaller model with the same tokenizer, whose greedy tokens are the draft. Its
+  // tokens are replaced. Must outlive the generation. Requires `speculate`, Rewind::kMovePosition
+  // and a known context length. nullptr: n-gram lookup (ngram_draft.h).
+  Session* draft = nullptr;
   ExecuteOptions execute;  // deadline, cancellation and limits
 };
 
@@ -185,9 +191,10 @@ class TokenStream {
   // The session and the tokenizer must outlive the stream. Ignores GenerateOptions::on_token.
   //   kFailedPrecondition  the session is empty
   //   kInvalidArgument     options of Sampler::Create; stop strings without a tokenizer;
-  //                        max_tokens < 0; speculate < 0
+  //                        max_tokens < 0; speculate < 0; `draft` is `session`, is without
+  //                        `speculate`, or has an unknown context length
   //   kUnimplemented       `speculate`, and the model returns only the logits of the last token
-  //                        of a call; or the session is not Rewind::kMovePosition
+  //                        of a call; or the session or the draft is not Rewind::kMovePosition
   static absl::StatusOr<TokenStream> Create(Session& session ABSL_ATTRIBUTE_LIFETIME_BOUND,
                                             GenerateOptions options);
 
@@ -203,6 +210,7 @@ class TokenStream {
   const Generation& result() const { return result_; }
 
  private:
+  static absl::Status CheckDraft(const Session& session, const GenerateOptions& options);
   // Evaluates a draft, if there is one.
   absl::Status Speculate();
 

@@ -1,6 +1,7 @@
 #include "runtime/llm/text_model.h"
 
 #include <algorithm>
+#include <functional>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -301,6 +302,17 @@ const MethodPlan* FindOptional(const Program& program, std::string_view name) {
   return method.ok() ? *method : nullptr;
 }
 
+// Whether the bytes are not those of the program, but of a parameter file.
+bool IsReplaced(const NamedDataPlan& data, const Program& program) {
+  const auto contains = [&](const SegmentPlan& segment) {
+    const std::byte* const begin = segment.bytes.data();
+    const std::byte* const end = begin + segment.bytes.size();
+    return !std::less<>()(data.bytes.data(), begin) && std::less<>()(data.bytes.data(), end);
+  };
+  return data.replaceable && !data.bytes.empty() &&
+         std::none_of(program.segments().begin(), program.segments().end(), contains);
+}
+
 std::string DigestOf(const Program& program, const TextMethod& prefill, const TextMethod& decode) {
   std::string text;
   for (const TextMethod* method : {&prefill, &decode}) {
@@ -312,6 +324,9 @@ std::string DigestOf(const Program& program, const TextMethod& prefill, const Te
   for (const SegmentPlan& segment : program.segments()) {
     if (segment.kind != SegmentPlan::Kind::kDebug) text += segment.sha256;
   }
+  for (const NamedDataPlan& data : program.named_data()) {
+    if (IsReplaced(data, program)) absl::StrAppend(&text, data.key, "\n", Sha256(data.bytes));
+  }
   return Sha256(text);
 }
 
@@ -320,6 +335,12 @@ std::string DigestOf(const Program& program, const TextMethod& prefill, const Te
 const TextMethod* TextModel::verify() const {
   if (verify_.has_value()) return &*verify_;
   return prefill_.has_all_logits && prefill_.most > 1 ? &prefill_ : nullptr;
+}
+
+const std::string& TextModel::digest() const {
+  absl::call_once(digest_->once,
+                  [this] { digest_->bytes = DigestOf(*program_, prefill_, decode_); });
+  return digest_->bytes;
 }
 
 absl::StatusOr<TextModel> TextModel::Create(const Program& program, const KernelRegistry& kernels,
@@ -367,7 +388,6 @@ absl::StatusOr<TextModel> TextModel::Create(const Program& program, const Kernel
   model.context_length_ =
       options.context_length != 0 ? options.context_length : Constant(program, kContextMethods);
   model.use_positional_cache_ = Constant(program, kCacheMethods) != 0;
-  model.digest_ = DigestOf(program, model.prefill_, decode);
   return model;
 }
 

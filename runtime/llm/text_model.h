@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "absl/base/attributes.h"
+#include "absl/base/call_once.h"
 #include "absl/status/statusor.h"
 #include "runtime/backend/backend_registry.h"
 #include "runtime/core/dtype.h"
@@ -75,6 +77,9 @@ struct TextModelOptions {
 // A buffer of rank 2 or more is state: the cache. Inputs are found by the names tokens, input_ids,
 // …, and cache_position, input_pos, position, …; with other names, the input of higher rank is the
 // token ids. The method for single tokens accepts n = 1. Immutable and thread-safe. Copyable.
+//
+// A model with an adapter (LoRA) is a model of a program that Parameters::Open opens with the
+// adapter's file (runtime/parameters). Programs of one file share its other weights.
 class TextModel {
  public:
   // The arguments must outlive the model and its sessions.
@@ -104,8 +109,9 @@ class TextModel {
   int64_t vocabulary() const { return decode_.vocabulary; }
   // Maximum number of tokens of a session; 0 if unknown.
   int64_t context_length() const { return context_length_; }
-  // Digest of the methods' state and of the program's segments: 32 bytes, equal for equal files.
-  const std::string& digest() const { return digest_; }
+  // Digest of the methods' state, of the program's segments and of replaced parameters: 32 bytes,
+  // equal for equal files. The first call reads the replaced parameters.
+  const std::string& digest() const;
 
  private:
   TextModel() = default;
@@ -117,7 +123,11 @@ class TextModel {
   std::optional<TextMethod> verify_, batch_;
   int64_t context_length_ = 0;
   bool use_positional_cache_ = false;
-  std::string digest_;
+  struct Digest {
+    absl::once_flag once;
+    std::string bytes;
+  };
+  std::shared_ptr<Digest> digest_ = std::make_shared<Digest>();
 };
 
 }  // namespace belay::llm

@@ -89,7 +89,8 @@ struct RunOptions {
 int Run(const RunOptions& options);
 
 struct GenerateTextOptions {
-  std::string program, tokenizer, prompt, tokens, prefill, decode, engine = "highway";
+  std::string program, tokenizer, prompt, tokens, prefill, decode, draft_model;
+  std::string engine = "highway";
   bool chat = false;                       // replies to each line of stdin
   std::string messages, system;            // a JSON file; the first message of `chat`
   std::string chat_variables;              // a JSON object

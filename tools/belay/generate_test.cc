@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -10,6 +11,7 @@
 #include "nlohmann/json.hpp"
 #include "runtime/core/test_in_directory.h"
 #include "runtime/core/testing.h"
+#include "runtime/program/program.h"
 #include "tools/belay/captured_outcome.h"
 #include "tools/belay/command.h"
 
@@ -75,11 +77,74 @@ TEST_F(GenerateTest, GeneratesTokensWithoutATokenizer) {
   EXPECT_FALSE(report.contains("text"));
 }
 
+TEST_F(GenerateTest, FilesReplaceParameters) {
+  LowerOptions options;
+  options.methods = {"prefill=conformance/models/zoo/llama_kv_prefill/model.pt2",
+                     "decode=conformance/models/zoo/llama_kv_decode/model.pt2"};
+  options.replaceable = {"*.attention.o.weight", "head.weight"};
+  options.output = Path("m.belay");
+  ASSERT_EQ(Capture([&] { return Lower(options); }).status, kDone);
+  options.output = Path("same.params");
+  options.stage = "parameters";
+  const Outcome lowered = Capture([&] { return Lower(options); });
+  ASSERT_EQ(lowered.status, kDone) << lowered.errors;
+  GenerateTextOptions generate{.tokens = "5,90,3", .max_tokens = 8};
+  const nlohmann::json tokens = Report(generate)["tokens"];
+  generate.data = {Path("same.params")};
+  EXPECT_EQ(Report(generate)["tokens"], tokens);
+  // Logits of 0: the first token is the largest.
+  std::string bytes = Read(Path("same.params"));
+  {
+    ASSERT_OK_AND_ASSIGN(const Program file, Program::Open(Path("same.params")));
+    for (const SegmentPlan& segment : file.segments()) {
+      std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(segment.offset), segment.bytes.size(),
+                  '\0');
+    }
+  }
+  generate.data = {Write("zeros.params", bytes)};
+  EXPECT_EQ(Report(generate)["tokens"], std::vector<int>(8, 0));
+  generate.data = {Path("tokenizer.json")};
+  EXPECT_THAT(Generate(generate).errors, HasSubstr("tokenizer.json"));
+}
+
 TEST_F(GenerateTest, SpeculationRequiresAPositionalCache) {
   ASSERT_EQ(LowerModel().status, kDone);
   const Outcome outcome = Generate({.tokens = "5,90,3", .max_tokens = 4, .speculate = 2});
   EXPECT_EQ(outcome.status, kUnsupported);
   EXPECT_THAT(outcome.errors, HasSubstr("--constant-method use_positional_cache=1"));
+}
+
+TEST_F(GenerateTest, ADraftModelGivesTheTokensWithoutIt) {
+  LowerOptions options;
+  options.methods = {"prefill=conformance/models/zoo/llama_kv_prefill/model.pt2",
+                     "decode=conformance/models/zoo/llama_kv_decode/model.pt2"};
+  options.constant_methods = {"get_max_seq_len=16", "use_positional_cache=1"};
+  options.output = Path("m.belay");
+  ASSERT_EQ(Capture([&] { return Lower(options); }).status, kDone);
+  options.constant_methods = {"get_max_seq_len=16"};
+  options.output = Path("again.belay");
+  ASSERT_EQ(Capture([&] { return Lower(options); }).status, kDone);
+  GenerateTextOptions generate{.tokens = "5,90,3", .max_tokens = 8};
+  const nlohmann::json tokens = Report(generate)["tokens"];
+  // The model itself: 5 90 3 | 1 token | 4 drafted, 1 more | 1 drafted, 1 more.
+  generate.draft_model = Path("m.belay");
+  const nlohmann::json report = Report(generate);
+  EXPECT_EQ(report["tokens"], tokens);
+  EXPECT_EQ(report["speculation"], nlohmann::json({{"drafted", 5}, {"accepted", 5}}));
+  generate.speculate = 1;
+  EXPECT_EQ(Report(generate)["tokens"], tokens);
+
+  generate.draft_model = Path("again.belay");
+  const Outcome recurrent = Generate(generate);
+  EXPECT_EQ(recurrent.status, kUnsupported);
+  EXPECT_THAT(recurrent.errors, HasSubstr("the program of the draft model does not state it"));
+  generate.draft_model = Path("none.belay");
+  EXPECT_THAT(Generate(generate).errors, HasSubstr("none.belay"));
+  options = {.input = "conformance/models/zoo/mlp/model.pt2", .output = Path("mlp.belay")};
+  ASSERT_EQ(Capture([&] { return Lower(options); }).status, kDone);
+  generate.draft_model = options.output;
+  EXPECT_THAT(Generate(generate).errors,
+              AllOf(HasSubstr("mlp.belay: "), HasSubstr("expected a cache as state")));
 }
 
 TEST_F(GenerateTest, UsesTheTokenizerOfTheProgram) {

@@ -16,6 +16,7 @@
 #include "bindings/c/handles.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/thread_pool.h"
+#include "runtime/llm/batch.h"
 #include "runtime/llm/conversation.h"
 #include "runtime/llm/program_tokenizer.h"
 #include "runtime/llm/session.h"
@@ -30,7 +31,13 @@ struct belay_text_model {
 
 struct belay_session {
   const belay_text_model* model = nullptr;
-  std::optional<belay::llm::Session> session;
+  belay::llm::Session* session = nullptr;  // `own`, or one of a batch
+  std::optional<belay::llm::Session> own = {};
+};
+
+struct belay_batch {
+  std::optional<belay::llm::Batch> batch;
+  std::vector<belay_session> sessions;
 };
 
 struct belay_generation {
@@ -163,7 +170,7 @@ absl::StatusOr<std::unique_ptr<belay_session>> NewSession(const belay_text_model
   std::unique_ptr<belay_session> created(new (std::nothrow) belay_session);
   if (created == nullptr) return NoMemory("a session");
   created->model = model;
-  created->session = *std::move(session);
+  created->session = &created->own.emplace(*std::move(session));
   return created;
 }
 
@@ -174,6 +181,23 @@ absl::StatusOr<std::unique_ptr<belay_session>> CreateSession(const belay_text_mo
   std::optional<llm::Rewind> rewind;
   if (known.move_position != 0) rewind = llm::Rewind::kMovePosition;
   return NewSession(model, llm::Session::Create(*model->model, {.rewind = rewind}));
+}
+
+absl::StatusOr<std::unique_ptr<belay_batch>> CreateBatch(const belay_text_model* model) {
+  if (model == nullptr) return Missing("a text model");
+  std::unique_ptr<belay_batch> created(new (std::nothrow) belay_batch);
+  if (created == nullptr) return NoMemory("a batch");
+  ABSL_ASSIGN_OR_RETURN(created->batch, llm::Batch::Create(*model->model));
+  for (int64_t i = 0; i < created->batch->size(); ++i) {
+    created->sessions.push_back({model, &created->batch->session(i)});
+  }
+  return created;
+}
+
+absl::Status Step(belay_batch* batch, const belay_execute_options* given) {
+  if (batch == nullptr) return Missing("a batch");
+  ABSL_ASSIGN_OR_RETURN(const ExecuteOptions options, ExecuteOptionsOf(given));
+  return batch->batch->Step(options);
 }
 
 absl::Status Append(belay_session* session, const int32_t* tokens, size_t count,
@@ -214,6 +238,7 @@ absl::StatusOr<std::unique_ptr<belay_generation>> CreateGeneration(
   ABSL_ASSIGN_OR_RETURN(options.stop_strings,
                         Strings(known.stop_strings, known.num_stop_strings, "stop_strings"));
   options.speculate = known.speculate;
+  if (known.draft != nullptr) options.draft = known.draft->session;
   llm::SamplerOptions& sampling = options.sampling;
   sampling.seed = known.seed;
   sampling.temperature = known.temperature;
@@ -315,7 +340,9 @@ belay_status belay_session_create(const belay_text_model* model,
   return Give(belay::c::CreateSession(model, options), session, error);
 }
 
-void belay_session_free(belay_session* session) { delete session; }
+void belay_session_free(belay_session* session) {
+  if (session != nullptr && session->own.has_value()) delete session;
+}
 
 size_t belay_session_num_tokens(const belay_session* session) {
   return session == nullptr ? 0 : session->session->tokens().size();
@@ -393,4 +420,25 @@ belay_status belay_generation_next(belay_generation* generation, belay_generated
   const absl::StatusOr<belay_generated_token> result = belay::c::Next(generation);
   if (!result.ok()) return Report(result.status(), error);
   return Report(belay::c::StoreKnown(*result, token), error);
+}
+
+belay_status belay_batch_create(const belay_text_model* model, belay_batch** batch,
+                                belay_error** error) {
+  if (batch == nullptr) return Report(Missing("an output pointer for the batch"), error);
+  return Give(belay::c::CreateBatch(model), batch, error);
+}
+
+void belay_batch_free(belay_batch* batch) { delete batch; }
+
+size_t belay_batch_size(const belay_batch* batch) {
+  return batch == nullptr ? 0 : batch->sessions.size();
+}
+
+belay_session* belay_batch_session(belay_batch* batch, size_t i) {
+  return i < belay_batch_size(batch) ? &batch->sessions[i] : nullptr;
+}
+
+belay_status belay_batch_step(belay_batch* batch, const belay_execute_options* options,
+                              belay_error** error) {
+  return Report(belay::c::Step(batch, options), error);
 }

@@ -146,6 +146,40 @@ static void SessionsForkCutAndRestore(const belay_text_model* model) {
   belay_session_free(session);
 }
 
+/* A session of the model itself drafts the tokens. */
+static void ADraftModelGivesTheTokensWithoutIt(const belay_text_model* model) {
+  belay_session_options moves = {sizeof(moves), 1};
+  belay_session *session = NULL, *draft = NULL;
+  REQUIRE(belay_session_create(model, &moves, &session, NULL) == BELAY_OK);
+  REQUIRE(belay_session_create(model, &moves, &draft, NULL) == BELAY_OK);
+  const int32_t prompt[3] = {5, 90, 1};
+  REQUIRE(belay_session_append(session, prompt, 3, NULL, NULL) == BELAY_OK);
+  int32_t expected[6];
+  char text[256];
+  REQUIRE(Generate(session, 6, expected, text) == 6);
+  REQUIRE(belay_session_cut(session, 3, NULL) == BELAY_OK);
+  belay_generation_options options = {sizeof(options)};
+  options.max_tokens = 6;
+  options.speculate = 3;
+  options.draft = draft;
+  belay_generation* generation = NULL;
+  REQUIRE(belay_generation_create(session, &options, &generation, NULL) == BELAY_OK);
+  belay_generated_token token = {sizeof(token)};
+  for (int i = 0; i < 6; ++i) {
+    REQUIRE(belay_generation_next(generation, &token, NULL) == BELAY_OK);
+    EXPECT(token.token == expected[i]);
+  }
+  belay_generation_free(generation);
+  /* The draft has the prompt and the tokens before the last call. */
+  EXPECT(belay_session_num_tokens(draft) > 3);
+  EXPECT(memcmp(belay_session_tokens(draft), prompt, sizeof(prompt)) == 0);
+  options.speculate = 0;
+  EXPECT_ERROR(belay_generation_create(session, &options, &generation, &error),
+               BELAY_INVALID_ARGUMENT, "draft: expected `speculate`");
+  belay_session_free(session);
+  belay_session_free(draft);
+}
+
 static void ReportsErrors(const belay_program* program, const belay_text_model* model) {
   belay_session* session = NewSession(model);
   belay_generation* generation = NULL;
@@ -206,6 +240,7 @@ int main(void) {
   belay_text_model* model = NewModel(program);
   EncodesDecodesAndRenders(model);
   SessionsForkCutAndRestore(model);
+  ADraftModelGivesTheTokensWithoutIt(model);
   ReportsErrors(program, model);
   belay_text_model_free(model);
   belay_text_model_free(NULL);

@@ -12,10 +12,11 @@ from ._errors import Error
 from ._lowering import Verification, backends, compile, inspect, lower, verify
 from ._program import Program, State, load
 from ._report import Profile, Report
-from ._text_model import Chat, Generation, Session, TextModel, Token
+from ._text_model import Batch, Chat, Generation, Session, TextModel, Token
 from ._version import __version__
 
 __all__ = [
+    "Batch",
     "Chat",
     "Error",
     "Generation",

@@ -295,6 +295,7 @@ class GenerationOptions(_Sized):
         ("presence_penalty", c_double),
         ("seed", c_uint64),
         ("speculate", c_int64),
+        ("draft", c_void_p),
     ]
 
 
@@ -358,6 +359,8 @@ _FALLIBLE_OF_COMPILER = {
     "belay_session_restore": [c_void_p, c_void_p, c_size_t],
     "belay_generation_create": [c_void_p, POINTER(GenerationOptions), _HANDLE],
     "belay_generation_next": [c_void_p, POINTER(GeneratedToken)],
+    "belay_batch_create": [c_void_p, _HANDLE],
+    "belay_batch_step": [c_void_p, POINTER(ExecuteOptions)],
 }
 # Other functions: their result and parameters.
 _OTHERS = {
@@ -401,6 +404,9 @@ _OTHERS_OF_COMPILER = {
     "belay_session_num_tokens": (c_size_t, [c_void_p]),
     "belay_session_tokens": (POINTER(c_int32), [c_void_p]),
     "belay_generation_free": (None, [c_void_p]),
+    "belay_batch_free": (None, [c_void_p]),
+    "belay_batch_size": (c_size_t, [c_void_p]),
+    "belay_batch_session": (c_void_p, [c_void_p, c_size_t]),
     "belay_command_line": (c_int, [c_int, POINTER(c_char_p)]),
 }
 

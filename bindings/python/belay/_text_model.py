@@ -1,4 +1,4 @@
-"""Language models: tokenizer, chat, sessions and generation."""
+"""Language models: tokenizer, chat, sessions, batches and generation."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import ctypes
 import json
 import os
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from ctypes import c_float, c_int32, c_size_t, c_void_p
-from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Union
+from itertools import islice
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from ._errors import Error
 from ._library import (
@@ -65,6 +66,16 @@ def _chat(
     )
 
 
+@contextmanager
+def _owned(lock: threading.Lock) -> Iterator[None]:
+    if not lock.acquire(blocking=False):
+        raise Error("FAILED_PRECONDITION", "another thread uses the session, or its batch: fork the session")
+    try:
+        yield
+    finally:
+        lock.release()
+
+
 def _execute(timeout: Optional[float]) -> ExecuteOptions:
     return ExecuteOptions(timeout_ns=nanoseconds(timeout))
 
@@ -85,6 +96,7 @@ class TextModel:
         threads: int = 1,
         tokenizer: Union[str, os.PathLike, bytes, None] = None,
         chat_template: Union[str, os.PathLike, bytes, None] = None,
+        data_files: Sequence[str] = (),
     ):
         """Opens a model.
 
@@ -95,6 +107,8 @@ class TextModel:
           threads: number of threads that work on each call.
           tokenizer: path or content of a tokenizer.json; None: that of the program, if it has one.
           chat_template: path or content of a tokenizer_config.json; None: that of the program, if it has one.
+          data_files: as in `load`: parameter files, such as an adapter (LoRA), of a program that is given by its path.
+            Models of one file share its other weights.
         Raises:
           Error: NOT_FOUND: unknown methods; INVALID_ARGUMENT: signatures that differ from those of language models, or
             an invalid tokenizer or template; UNIMPLEMENTED: a tokenizer or template that is not supported, or only the
@@ -103,7 +117,9 @@ class TextModel:
         """
         require_compiler("TextModel")
         if not isinstance(program, Program):
-            program = load(program, threads=threads)
+            program = load(program, threads=threads, data_files=list(data_files))
+        elif data_files:
+            raise Error("INVALID_ARGUMENT", "data_files: expected the path of a program file, got a program")
         tokenizer, chat_template = self._content(tokenizer), self._content(chat_template)
         options = TextModelOptions(
             prefill=None if prefill is None else prefill.encode(),
@@ -200,7 +216,18 @@ class TextModel:
         """
         options, handle = SessionOptions(move_position=int(move_position)), c_void_p()
         call("belay_session_create", self._handle.value, byref(options), byref(handle))
-        return Session(self, handle)
+        return Session(self, Handle(handle, lib.belay_session_free, self._handle))
+
+    def batch(self) -> "Batch":
+        """Returns sessions that advance together.
+
+        Raises:
+          Error: UNIMPLEMENTED: the program has no method `decode_batch` (`belay import-gguf --sessions N`);
+            INVALID_ARGUMENT: the context length is unknown.
+        """
+        handle = c_void_p()
+        call("belay_batch_create", self._handle.value, byref(handle))
+        return Batch(self, handle)
 
     def __repr__(self) -> str:
         return f"<belay.TextModel: {self.vocabulary} tokens, context length {self.context_length or 'unknown'}>"
@@ -209,23 +236,17 @@ class TextModel:
 class Session:
     """A sequence of tokens and the model's cache after them. Create it with TextModel.session.
 
-    Used by one thread at a time; a second caller gets FAILED_PRECONDITION. The interpreter's lock is released during
-    evaluation.
+    Used by one thread at a time, in a batch together with the others; a second caller gets FAILED_PRECONDITION. The
+    interpreter's lock is released during evaluation.
     """
 
-    def __init__(self, model: TextModel, handle: c_void_p):
+    def __init__(self, model: TextModel, handle: Handle, lock: Optional[threading.Lock] = None):
         self._model = model
-        self._handle = Handle(handle, lib.belay_session_free, model._handle)
-        self._lock = threading.Lock()
+        self._handle = handle
+        self._lock = lock or threading.Lock()
 
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        if not self._lock.acquire(blocking=False):
-            raise Error("FAILED_PRECONDITION", "another thread uses the session: fork it")
-        try:
-            yield
-        finally:
-            self._lock.release()
+    def _locked(self) -> Any:
+        return _owned(self._lock)
 
     def _call(self, function: str, *arguments: Any) -> None:
         with self._locked():
@@ -294,6 +315,7 @@ class Session:
         stop_tokens: Sequence[int] = (),
         end_tokens: bool = True,
         speculate: int = 0,
+        draft: Optional["Session"] = None,
     ) -> "Generation":
         """Returns an iterator of generated tokens. Each is generated, and added to the session, on demand.
 
@@ -306,12 +328,13 @@ class Session:
           stop: strings that end the generation; they are not part of its text.
           stop_tokens: tokens that end it, which are not added.
           end_tokens: whether TextModel.end_tokens end it.
-          speculate: maximum number of tokens that are drafted from earlier occurrences of the last ones and evaluated
-            in one call. The tokens stay the same.
+          speculate: maximum number of tokens that are drafted and evaluated in one call. The tokens stay the same.
+          draft: a session of a smaller model with the same tokenizer, whose greedy tokens are the draft; its tokens are
+            replaced. None: drafts from earlier occurrences of the last tokens.
         Raises:
           Error: FAILED_PRECONDITION: the session has no tokens; INVALID_ARGUMENT: invalid options; UNIMPLEMENTED:
-            `speculate` with a model that returns only the logits of the last token of a call, or whose cache is not
-            written by position.
+            `speculate` with a model that returns only the logits of the last token of a call, or whose cache, or that of
+            `draft`, is not written by position.
         """
         if max_tokens < 1:
             raise Error("INVALID_ARGUMENT", f"max_tokens: expected at least 1, got {max_tokens}")
@@ -330,11 +353,12 @@ class Session:
             presence_penalty=presence_penalty,
             seed=seed,
             speculate=speculate,
+            draft=None if draft is None else draft._handle.value,
         )
         options.stop_strings, options.num_stop_strings = strings([stop] if isinstance(stop, str) else stop)
         handle = c_void_p()
         self._call("belay_generation_create", byref(options), byref(handle))
-        return Generation(self, handle)
+        return Generation(self, handle, draft)
 
     def cut(self, position: int) -> None:
         """Removes the tokens from `position` on. Raises Error: OUT_OF_RANGE."""
@@ -346,7 +370,7 @@ class Session:
         """Returns an independent session with the same tokens and cache."""
         handle = c_void_p()
         self._call("belay_session_fork", byref(handle))
-        return Session(self._model, handle)
+        return Session(self._model, Handle(handle, lib.belay_session_free, self._model._handle))
 
     def save(self) -> bytes:
         """Returns tokens and cache, for `restore` with the same program file."""
@@ -370,13 +394,17 @@ class Generation:
     """An iterator of Token.
 
     Attributes:
+      tokens: the ids so far.
       text: the text so far; at the end, all of it.
       finish: "max_tokens", "stop_token", "stop_string" or "context_full" at the end; None before.
     """
 
-    def __init__(self, session: Session, handle: c_void_p):
+    def __init__(self, session: Session, handle: c_void_p, draft: Optional[Session]):
         self._session = session
-        self._handle = Handle(handle, lib.belay_generation_free, session._handle)
+        self._draft = draft
+        drafts = [] if draft is None else [draft._handle]
+        self._handle = Handle(handle, lib.belay_generation_free, session._handle, *drafts)
+        self.tokens: List[int] = []
         self.text = ""
         self.finish: Optional[str] = None
 
@@ -388,14 +416,104 @@ class Generation:
         if self.finish is not None:
             raise StopIteration
         token = GeneratedToken()
-        with self._session._locked():
+        with self._session._locked(), nullcontext() if self._draft is None else self._draft._locked():
             call("belay_generation_next", self._handle.value, byref(token))
             text = ctypes.string_at(token.text, token.text_size).decode()
         self.text += text
         if token.finish != 0:
             self.finish = _FINISH[token.finish]
             raise StopIteration
+        self.tokens.append(token.token)
         return Token(token.token, text)
+
+
+class Batch:
+    """A fixed number of sessions that advance together. Create it with TextModel.batch.
+
+    A sequence starts with `append` in a session at any time, and ends with `cut(0)`. `next(generation)` samples a token
+    of one session, and `step` evaluates the tokens of all. Results equal those of single sessions, up to the rounding
+    of methods that evaluate other numbers of tokens. Used by one thread at a time, together with its sessions.
+
+    Attributes:
+      sessions: all sessions; they keep the batch alive.
+    """
+
+    def __init__(self, model: TextModel, handle: c_void_p):
+        self._handle = Handle(handle, lib.belay_batch_free, model._handle)
+        self._lock = threading.Lock()
+        self.sessions: Tuple[Session, ...] = tuple(
+            Session(model, Handle(c_void_p(session), lib.belay_session_free, self._handle), self._lock)
+            for session in (lib.belay_batch_session(handle, i) for i in range(lib.belay_batch_size(handle)))
+        )
+
+    def __len__(self) -> int:
+        return len(self.sessions)
+
+    def step(self, timeout: Optional[float] = None) -> None:
+        """Evaluates the last token of each session whose generation added one, in one call; the others stay.
+
+        Raises:
+          Error: DEADLINE_EXCEEDED: after `timeout` seconds. After an error, the sessions are unchanged.
+        """
+        options = _execute(timeout)
+        with _owned(self._lock):
+            call("belay_batch_step", self._handle.value, byref(options))
+
+    def generate(
+        self,
+        prompts: Iterable[Union[str, Sequence[int]]],
+        max_tokens: int = 128,
+        *,
+        on_token: Optional[Callable[[int, Token], Any]] = None,
+        **options: Any,
+    ) -> List[Generation]:
+        """Continues all prompts, and returns their finished generations in order.
+
+        Uses the sessions without tokens, and empties them at the end. A prompt starts as soon as a session is free, so
+        there may be more prompts than sessions; `prompts` may be an iterator that takes each when it starts.
+
+        Args:
+          prompts: strings or tokens, each at least one token.
+          max_tokens: maximum number per prompt, at least 1.
+          on_token: called with the index of the prompt and each token.
+          options: those of Session.generate.
+        Raises:
+          Error: FAILED_PRECONDITION: no session without tokens, or a prompt without tokens; errors of Session.append
+            and Session.generate.
+        """
+        used = [session for session in self.sessions if len(session) == 0]
+        if not used:
+            raise Error("FAILED_PRECONDITION", "expected a session without tokens: cut one at 0")
+        waiting, free = iter(prompts), list(used)
+        generations: List[Generation] = []
+        active: List[int] = []
+        try:
+            while True:
+                for session, prompt in zip(free, waiting):
+                    session.append(prompt)
+                    active.append(len(generations))
+                    generations.append(session.generate(max_tokens, **options))
+                free = []
+                if not active:
+                    return generations
+                for i in list(active):
+                    generation = generations[i]
+                    for token in islice(generation, 1):
+                        if on_token is not None:
+                            on_token(i, token)
+                    if len(generation.tokens) == max_tokens:
+                        next(generation, None)  # ends without an evaluation
+                    if generation.finish is not None:
+                        active.remove(i)
+                        free.append(generation._session)
+                        free[-1].cut(0)
+                self.step()
+        finally:
+            for session in used:
+                session.cut(0)
+
+    def __repr__(self) -> str:
+        return f"<belay.Batch: {len(self)} sessions>"
 
 
 class Chat:

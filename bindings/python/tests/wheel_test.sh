@@ -27,8 +27,8 @@ for file in "$library" "$runtime_library"; do
   undefined=$(nm -D --undefined-only "$file" | awk '$1 == "U" {print $2}' | grep -E '^belay_|absl|protobuf|^_ZNSt|^_ZSt' || true)
   [[ -z $undefined ]] || fail "$file needs symbols of libraries that are part of it: $undefined"
 done
-nm -D --defined-only "$library" | grep -q ' belay_lower$' || fail "$library does not export belay_lower"
-if nm -D --defined-only "$runtime_library" | grep -q ' belay_lower$'; then fail "$runtime_library exports belay_lower"; fi
+grep -q ' belay_lower$' <<<"$(nm -D --defined-only "$library")" || fail "$library does not export belay_lower"
+if grep -q ' belay_lower$' <<<"$(nm -D --defined-only "$runtime_library")"; then fail "$runtime_library exports belay_lower"; fi
 
 # The name must have the tag of the symbols, and two builds are equal.
 for name in first second; do
