@@ -81,15 +81,19 @@ class Converter {
     MemoryBudget memory("delegate_bytes", limits.delegate_bytes);
     exir::MethodPartitions methods;
     std::vector<size_t> imported;  // indices in `delegates`
+    ConvertedDelegates converted;
     for (size_t i = 0; i < delegates.size(); ++i) {
       const ForeignDelegate& delegate = delegates[i];
       if (delegate.backend_id != xnnpack::kBackendId) continue;
       absl::StatusOr<exir::ExportedProgram> program = Import(delegate, named_data, memory);
-      if (absl::IsUnimplemented(program.status())) continue;
-      if (!program.ok()) {
-        return Annotate(program.status(), absl::StrCat("method ", Quoted(delegate.method),
-                                                       ", delegate ", delegate.index));
+      const std::string place =
+          absl::StrCat("method ", Quoted(delegate.method), ", delegate ", delegate.index);
+      if (absl::IsUnimplemented(program.status())) {
+        converted.notes.push_back(absl::StrCat(place, " stays with ", xnnpack::kBackendId, ": ",
+                                               program.status().message()));
+        continue;
       }
+      if (!program.ok()) return Annotate(program.status(), place);
       if (methods.empty() || methods.back().first != delegate.method) {
         methods.emplace_back(delegate.method, std::vector<exir::PartitionInput>());
       }
@@ -97,7 +101,6 @@ class Converter {
           {*std::move(program), {}, absl::StrCat("delegate ", delegate.index)});
       imported.push_back(i);
     }
-    ConvertedDelegates converted;
     converted.delegates.resize(delegates.size());
     if (methods.empty()) return converted;
     auto owned = std::make_shared<OwnedResults>();

@@ -55,6 +55,11 @@ TEST(XnnpackConverterTest, KeepsOtherBackendsAndWhatCannotBeImported) {
   ASSERT_TRUE(converted.delegates[2].has_value());
   EXPECT_EQ(converted.delegates[2]->backend_id, "cpu");
   EXPECT_FALSE(converted.delegates[2]->blob.empty());
+  ASSERT_EQ(converted.notes.size(), 2u);
+  EXPECT_THAT(converted.notes[0],
+              testing::AllOf(testing::StartsWith("method 'forward', delegate 0 stays with "
+                                                 "XnnpackBackend: "),
+                             testing::HasSubstr("PFP32")));
 }
 
 // y = (x A) B with matrices of 3 MiB.
