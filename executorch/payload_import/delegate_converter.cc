@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -76,8 +77,11 @@ class Converter {
                                                 const NamedDataMap& named_data,
                                                 const Limits& limits, uint64_t file_bytes) const {
     Budget budget;
-    exir::AllowLowering({}, file_bytes, budget);
-    const Budget::Scope scope(&budget);
+    std::optional<Budget::Scope> scope;
+    if (Budget::Current() == nullptr) {
+      exir::AllowLowering({}, file_bytes, budget);
+      scope.emplace(&budget);
+    }
     MemoryBudget memory("delegate_bytes", limits.delegate_bytes);
     exir::MethodPartitions methods;
     std::vector<size_t> imported;  // indices in `delegates`

@@ -11,7 +11,7 @@
 #include "backends/runtime_backends.h"
 #include "executorch/payload_import/delegate_converter.h"
 #include "executorch/reader/open_program.h"
-#include "executorch/reader/prim_kernels.h"
+#include "executorch/reader/program_kernels.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/serialize/serializer.h"
 #include "gmock/gmock.h"
@@ -19,7 +19,6 @@
 #include "runtime/core/testing.h"
 #include "runtime/executor/method.h"
 #include "runtime/io/npy_values.h"
-#include "runtime/kernels/standard_kernels.h"
 #include "runtime/program/digest.h"
 
 namespace belay::pte {
@@ -40,8 +39,6 @@ class ProgramImageTest : public ::testing::TestWithParam<std::string> {
     auto ops = exir::CreateStandardOps();
     EXPECT_OK(ops.status());
     ops_ = *std::move(ops);
-    EXPECT_OK(AddStandardKernels(kernels_));
-    EXPECT_OK(kernels_.Add(PrimKernels()));
   }
 
   absl::StatusOr<TranslatedProgram> Translate(const std::string& path, bool converts = true) const {
@@ -52,7 +49,10 @@ class ProgramImageTest : public ::testing::TestWithParam<std::string> {
   // Calls the method with random inputs, and returns the bytes of the outputs of all calls, or the
   // error.
   std::vector<std::string> Outputs(const belay::Program& program, const std::string& name) const {
-    auto method = Method::Load(program, name, kernels_, RuntimeBackends());
+    KernelRegistry kernels;
+    EXPECT_OK(AddProgramKernels(program, kernels));
+    auto method = Method::Load(program, name, kernels, RuntimeBackends());
+    EXPECT_OK(method.status());
     if (!method.ok()) return {std::string(method.status().message())};
     std::vector<std::string> outputs;
     for (const uint64_t seed : {1, 2}) {
@@ -76,7 +76,6 @@ class ProgramImageTest : public ::testing::TestWithParam<std::string> {
 
   std::unique_ptr<exir::OpRegistry> ops_;
   cpu::CpuBackend backend_;
-  KernelRegistry kernels_;
 };
 
 TEST_P(ProgramImageTest, ComputesTheSame) {

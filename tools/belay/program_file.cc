@@ -62,7 +62,7 @@ Option DataOption(std::vector<std::string>* data_files) {
 }
 
 int64_t DynamicSizeFor(const Program& program, int64_t wanted) {
-  return program.format().empty() ? wanted : INT64_MAX;
+  return program.producer() == pte::kProducer ? INT64_MAX : wanted;
 }
 
 }  // namespace belay::tools

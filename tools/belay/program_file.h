@@ -32,8 +32,8 @@ pte::OpenOptions OpenOptionsFor(const Program::Options& program,
 Option DataOption(std::vector<std::string>* data_files);
 Option PayloadsOption(std::string* payloads);
 
-// Returns the size of dynamic dimensions of random inputs: `wanted`, or the upper bound for a .pte,
-// which does not record which dimensions of an input are dynamic.
+// Returns the size of dynamic dimensions of random inputs: `wanted`, or the upper bound for a .pte
+// or a program converted from one, which do not record which dimensions of an input are dynamic.
 int64_t DynamicSizeFor(const Program& program, int64_t wanted);
 
 }  // namespace belay::tools
