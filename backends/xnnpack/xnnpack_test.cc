@@ -279,6 +279,10 @@ TEST_F(XnnpackTest, PoolsComputeTheSame) {
   ExpectSame(Program({}, "%x: f32[1,3,7,8] user_input",
                      "%y: f32[1,3,4,4], %i: i64[1,3,4,4] = "
                      "edge.aten.max_pool2d_with_indices.default(%x, [3,3], [2,2], [1,1])"));
+  ExpectSame(Program({}, "%x: f32[1,3,8,10] user_input",
+                     "%y: f32[1,3,4,5], %i: i64[1,3,4,5] = "
+                     "edge.aten.max_pool2d_with_indices.default(%x, [3,3], [2,2], [0,0], [1,1], "
+                     "true)"));
   ExpectSame(Program({}, "%x: f32[1,3,7,8] user_input",
                      "%y: f32[1,3,4,4] = edge.aten.avg_pool2d.default(%x, [3,3], [2,2], [1,1], "
                      "false, false)"));

@@ -70,8 +70,8 @@ absl::Status MoveSmallConstants(OwnedResults& owned, std::vector<NamedDataPlan>&
 
 class Converter {
  public:
-  Converter(const exir::OpRegistry& ops, const exir::Backend& backend)
-      : ops_(ops), backend_(backend) {}
+  Converter(const exir::OpRegistry& ops, const exir::Backend& backend, int threads)
+      : ops_(ops), backend_(backend), threads_(threads) {}
 
   absl::StatusOr<ConvertedDelegates> operator()(absl::Span<const ForeignDelegate> delegates,
                                                 const NamedDataMap& named_data,
@@ -108,7 +108,8 @@ class Converter {
     converted.delegates.resize(delegates.size());
     if (methods.empty()) return converted;
     auto owned = std::make_shared<OwnedResults>();
-    ABSL_ASSIGN_OR_RETURN(owned->results, backend_.PreprocessMultimethod(std::move(methods), 1));
+    ABSL_ASSIGN_OR_RETURN(owned->results,
+                          backend_.PreprocessMultimethod(std::move(methods), threads_));
     Collect(owned->results, imported, converted);
     ABSL_RETURN_IF_ERROR(MoveSmallConstants(*owned, converted.named_data));
     converted.owner = std::move(owned);
@@ -145,12 +146,14 @@ class Converter {
 
   const exir::OpRegistry& ops_;
   const exir::Backend& backend_;
+  const int threads_;
 };
 
 }  // namespace
 
-DelegateConverter XnnpackConverter(const exir::OpRegistry& ops, const exir::Backend& backend) {
-  return Converter(ops, backend);
+DelegateConverter XnnpackConverter(const exir::OpRegistry& ops, const exir::Backend& backend,
+                                   int threads) {
+  return Converter(ops, backend, threads);
 }
 
 }  // namespace belay::pte

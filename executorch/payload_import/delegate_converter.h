@@ -18,7 +18,10 @@ namespace belay::pte {
 // executes or refuses them, and a note gives the reason. Other errors:
 //
 //   errors of PayloadProgram, ToEdge and the backend, with method and index of the delegate
-DelegateConverter XnnpackConverter(const exir::OpRegistry& ops, const exir::Backend& backend);
+//
+// The backend uses `threads` threads.
+DelegateConverter XnnpackConverter(const exir::OpRegistry& ops, const exir::Backend& backend,
+                                   int threads = 1);
 
 }  // namespace belay::pte
 

@@ -101,8 +101,9 @@ absl::StatusOr<ConvertedProgram> ConvertProgram(const LowerOptions& options,
     budget.cancel = limits.cancel;
     scope.emplace(&budget);
   }
-  ABSL_ASSIGN_OR_RETURN(const pte::TranslatedProgram program,
-                        pte::TranslateProgram(options.input, OpenOptionsFor({}, {}, "cpu")));
+  ABSL_ASSIGN_OR_RETURN(
+      const pte::TranslatedProgram program,
+      pte::TranslateProgram(options.input, {{}, {}, CpuConverter(options.threads)}));
   const absl::Status valid = pte::OpenTranslated(program).status();
   if (!valid.ok()) return Annotate(valid, options.input);
   ConvertedProgram converted;

@@ -66,6 +66,26 @@ TEST_F(ConvertedProgramTest, ReportsDelegates) {
   EXPECT_EQ(json::parse(Read(Path("report.json")))["file_bytes"], report["file_bytes"]);
 }
 
+TEST_F(ConvertedProgramTest, ThreadsDoNotChangeTheFile) {
+  LowerOptions options = Options("xnn_convnet.pte");
+  ASSERT_EQ(Capture([&] { return Lower(options); }).status, kDone);
+  const std::string content = Read(Path("m.belay"));
+  options.threads = 3;
+  ASSERT_EQ(Capture([&] { return Lower(options); }).status, kDone);
+  EXPECT_EQ(Read(Path("m.belay")), content);
+}
+
+// No option of `lower` names data files.
+TEST_F(ConvertedProgramTest, MissingDataFilesAreNamed) {
+  LowerOptions archive{.input = "conformance/models/zoo/mlp/model.pt2", .output = Path("m.pte")};
+  archive.external_constants = {"weights"};
+  ASSERT_EQ(Capture([&] { return Lower(archive); }).status, kDone);
+  const LowerOptions options{.input = Path("m.pte"), .output = Path("m.belay")};
+  const Outcome outcome = Capture([&] { return Lower(options); });
+  EXPECT_EQ(outcome.status, kBadInput);
+  EXPECT_THAT(outcome.errors, HasSubstr("not found in the data files (.ptd)"));
+}
+
 TEST_F(ConvertedProgramTest, OptionsOfArchivesAreBadUsage) {
   LowerOptions options = Options("mlp.pte");
   options.quantize = "8da4w";

@@ -21,6 +21,9 @@ bool IsProgramFile(absl::Span<const std::byte> file);
 // As pte::OpenAnyProgram.
 absl::StatusOr<Program> OpenProgramFile(const std::string& path, const pte::OpenOptions& options);
 
+// Compiles XNNPACK delegates of a .pte for the CPU backend, with this number of threads.
+pte::DelegateConverter CpuConverter(int threads);
+
 // Returns the options of OpenProgramFile for the values of --data and --payloads. With payloads
 // "cpu", XNNPACK delegates of a .pte are compiled for the CPU backend when it is opened. With
 // "library", delegates stay as they are.

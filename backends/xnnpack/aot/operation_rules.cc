@@ -206,8 +206,6 @@ absl::Status ReadPool(const OperationReader& r, Operation& operation) {
   ABSL_ASSIGN_OR_RETURN(const auto kernel, r.Pair("kernel_size", 1, {1, 1}));
   ABSL_ASSIGN_OR_RETURN(const auto stride, r.Pair("stride", 1, kernel));
   ABSL_ASSIGN_OR_RETURN(const auto padding, r.Pair("padding", 0, {0, 0}));
-  ABSL_ASSIGN_OR_RETURN(const bool ceil_mode, r.Bool("ceil_mode"));
-  if (ceil_mode) return WhyNot("ceil_mode is set");
   Window& w = operation.window;
   std::tie(w.kernel_height, w.kernel_width) = kernel;
   std::tie(w.stride_height, w.stride_width) = stride;
@@ -218,12 +216,31 @@ absl::Status ReadPool(const OperationReader& r, Operation& operation) {
   }
   return absl::OkStatus();
 }
+// Pads the end of rows or columns so that the last window is inside, as in ceil_mode.
+absl::Status PadLastWindow(const OperationReader& r, ValueId input, int dim, int64_t kernel,
+                           int64_t stride, int64_t dilation, int64_t before, int64_t& after) {
+  ABSL_RETURN_IF_ERROR(r.CheckStatic(input, dim));
+  ABSL_RETURN_IF_ERROR(r.CheckStatic(r.result(), dim));
+  // Sizes are at most 2^24, and the others at most 2^15.
+  const int64_t end =
+      (SizesOf(r.program, r.result())[dim] - 1) * stride + (kernel - 1) * dilation + 1;
+  after = std::max(after, end - before - SizesOf(r.program, input)[dim]);
+  return after <= kMaxWindowNumber ? absl::OkStatus() : WhyNot("the padding is too large");
+}
+
 absl::Status ReadMaxPool(const OperationReader& r, Operation& operation) {
   ABSL_RETURN_IF_ERROR(r.CheckOneResult("indices"));
   ABSL_RETURN_IF_ERROR(ReadPool(r, operation));
   ABSL_ASSIGN_OR_RETURN(const auto dilation, r.Pair("dilation", 1, {1, 1}));
-  std::tie(operation.window.dilation_height, operation.window.dilation_width) = dilation;
-  return absl::OkStatus();
+  Window& w = operation.window;
+  std::tie(w.dilation_height, w.dilation_width) = dilation;
+  ABSL_ASSIGN_OR_RETURN(const bool ceil_mode, r.Bool("ceil_mode"));
+  if (!ceil_mode) return absl::OkStatus();
+  const ValueId input = std::get<ValueId>(operation.operands[0]);
+  ABSL_RETURN_IF_ERROR(PadLastWindow(r, input, 2, w.kernel_height, w.stride_height,
+                                     w.dilation_height, w.top, w.bottom));
+  return PadLastWindow(r, input, 3, w.kernel_width, w.stride_width, w.dilation_width, w.left,
+                       w.right);
 }
 // The maxima of whole rows and columns: a window as large as these dimensions.
 absl::Status ReadMaxOver(const OperationReader& r, Operation& operation) {
@@ -248,6 +265,8 @@ absl::Status ReadMaxOver(const OperationReader& r, Operation& operation) {
 }
 absl::Status ReadAvgPool(const OperationReader& r, Operation& operation) {
   ABSL_RETURN_IF_ERROR(ReadPool(r, operation));
+  ABSL_ASSIGN_OR_RETURN(const bool ceil_mode, r.Bool("ceil_mode"));
+  if (ceil_mode) return WhyNot("ceil_mode is set");
   if (!r.node.argument("divisor_override").is_none()) return WhyNot("divisor_override is given");
   ABSL_ASSIGN_OR_RETURN(const bool counted, r.Bool("count_include_pad"));
   const Window& w = operation.window;

@@ -411,11 +411,34 @@ TEST_F(OperationTest, MaxPoolIndicesMustBeUnused) {
       "%y: f32[1,3,2,3], %j: i64[1,3,2,3] = edge.aten.max_pool2d_with_indices.default(%z, [2,2]";
   EXPECT_EQ(Refusal(pool + ")"), "it is taken");
   EXPECT_EQ(Refusal(pool + ", [2,2], [0,0], [0,1])"), "dilation is 0");
-  EXPECT_EQ(Refusal(pool + ", [2,2], [0,0], [1,1], true)"), "ceil_mode is set");
+  EXPECT_EQ(Refusal(pool + ", [2,2], [0,0], [1,1], %n)"), "ceil_mode is not known");
   EXPECT_EQ(Refusal(pool + ")\n%u: i64[1,3,2,3] = edge.aten.abs.default(%j)"),
             "its indices are used");
   EXPECT_EQ(Read(pool + ")", Target::kLocal, "%y user_output, %j user_output").status().message(),
             "its indices are used");
+}
+
+TEST_F(OperationTest, MaxPoolsInCeilModePadTheLastWindow) {
+  const auto pool = [&](const std::string& sizes, const std::string& arguments) {
+    return Read(absl::StrCat("%y: f32[1,3,", sizes, "], %j: i64[1,3,", sizes,
+                             "] = edge.aten.max_pool2d_with_indices.default(", arguments,
+                             ", true)"));
+  };
+  // Rows end at 3 + 3 of 4, columns at 3 + 3 of 6.
+  ASSERT_OK_AND_ASSIGN(const Operation padded, pool("2,2", "%z, [3,3], [3,3], [0,0], [1,1]"));
+  EXPECT_EQ(padded.window.top, 0);
+  EXPECT_EQ(padded.window.bottom, 2);
+  EXPECT_EQ(padded.window.right, 0);
+  // At least the padding of both sides.
+  ASSERT_OK_AND_ASSIGN(const Operation both, pool("3,4", "%z, [2,2], [2,2], [1,1], [1,1]"));
+  EXPECT_EQ(both.window.bottom, 1);
+  EXPECT_EQ(both.window.right, 1);
+  // The second row of windows begins at 2, and its last element is at 6 of 4.
+  ASSERT_OK_AND_ASSIGN(const Operation dilated, pool("2,5", "%z, [3,2], [2,1], [0,0], [2,1]"));
+  EXPECT_EQ(dilated.window.bottom, 3);
+  EXPECT_EQ(dilated.window.right, 0);
+  EXPECT_EQ(pool("2,2", "%zs, [3,3], [3,3], [0,0], [1,1]").status().message(),
+            "the size of dimension 2 of %zs is not static");
 }
 
 TEST_F(OperationTest, MeansMustBeOverImageDimensions) {
