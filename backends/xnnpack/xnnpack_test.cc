@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/xnnpack/testing/lowered_programs.h"
+#include "exir/pipeline.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
@@ -30,6 +31,86 @@ TEST_F(XnnpackTest, UnaryNodesComputeTheSame) {
                      "%p: f32[2,3] = edge.aten.mul.Tensor(%x, %x)\n"
                      "%y: f32[2,3] = edge.aten.sqrt.default(%p)"));
   ExpectSame(Program({}, "%x: f32[] user_input", "%y: f32[] = edge.aten.add.Scalar(%x, 2)"));
+}
+
+TEST_F(XnnpackTest, HardswishComputesTheSame) {
+  specials_ = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()};
+  const std::string sum =
+      "%a: f32[2,3,5] = edge.aten.add.Scalar(%x, 3)\n"
+      "%b: f32[2,3,5] = edge.aten.clamp.default(%a, 0, 6)\n";
+  EXPECT_THAT(ExpectSame(Program({}, "%x: f32[2,3,5] user_input",
+                                 sum + "%c: f32[2,3,5] = edge.aten.mul.Tensor(%x, %b)\n"
+                                       "%y: f32[2,3,5] = edge.aten.div.Scalar(%c, 6)")),
+              ElementsAre("Hardswish"));
+  EXPECT_THAT(ExpectSame(Program({}, "%x: f32[2,3,5] user_input",
+                                 sum + "%c: f32[2,3,5] = edge.aten.div.Scalar(%b, 6)\n"
+                                       "%y: f32[2,3,5] = edge.aten.mul.Tensor(%c, %x)")),
+              ElementsAre("Hardswish"));
+  // The product has another user.
+  EXPECT_THAT(ExpectSame(Program({}, "%x: f32[2,3,5] user_input",
+                                 sum + "%c: f32[2,3,5] = edge.aten.mul.Tensor(%x, %b)\n"
+                                       "%y: f32[2,3,5] = edge.aten.div.Scalar(%c, 6)",
+                                 "%y user_output, %c user_output")),
+              ElementsAre("Add", "Multiply", "Div"));
+}
+
+TEST_F(XnnpackTest, SlopesComputeTheSame) {
+  specials_ = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()};
+  const auto prelu = [](const std::string& type, const std::string& weight) {
+    return absl::StrCat("%p: b8", type, " = edge.aten.gt.Scalar(%x, 0)\n%n: f32", type,
+                        " = edge.aten.mul.Tensor(%x, ", weight, ")\n%y: f32", type,
+                        " = edge.aten.where.self(%p, %x, %n)");
+  };
+  EXPECT_THAT(ExpectSame(Program({"w: f32[4]"}, "%x: f32[2,4,3,5] user_input",
+                                 "%v: f32[1,4,1,1] = edge.aten.view_copy.default(%w, [1,4,1,1])\n" +
+                                     prelu("[2,4,3,5]", "%v"))),
+              ElementsAre("StaticTranspose", "PReLU", "StaticTranspose"));
+  EXPECT_THAT(ExpectSame(Program({"w: f32[1,5]"}, "%x: f32[s0,5] user_input", prelu("[s0,5]", "%w"),
+                                 "%y user_output", "s0: [1, 5]")),
+              ElementsAre("PReLU"));
+  EXPECT_THAT(
+      ExpectSame(Program({"w: f32[1]"}, "%x: f32[2,4,3] user_input", prelu("[2,4,3]", "%w"))),
+      ElementsAre("LeakyReLU"));
+}
+
+TEST_F(XnnpackTest, MaximaOverRowsAndColumnsComputeTheSame) {
+  specials_ = {std::numeric_limits<float>::quiet_NaN()};
+  EXPECT_THAT(ExpectSame(Program({}, "%x: f32[2,3,4,5] user_input",
+                                 "%y: f32[2,3,1,5], %i: i64[2,3,1,5] = "
+                                 "edge.aten.max.dim(%x, 2, true)")),
+              ElementsAre("StaticTranspose", "MaxPooling2d", "StaticTranspose"));
+  ExpectSame(Program({}, "%x: f32[2,3,4,5] user_input",
+                     "%y: f32[2,3,4,1] = edge.aten.amax.default(%x, [-1], true)"));
+  ExpectSame(Program({}, "%x: f32[2,3,31,17] user_input",
+                     "%y: f32[2,3,1,1] = edge.aten.amax.default(%x, [2,3], true)"));
+}
+
+TEST_F(XnnpackTest, FindsDecomposedOperators) {
+  exir::MethodPrograms methods;
+  methods.emplace_back("forward", Parse(R"(program training {
+    constants { state "w": f32[4] }
+    graph(%w: f32[4] parameter "w", %x: f32[2,4] user_input, %p: b8[] user_input) {
+      %a: f32[2,4] = aten.hardswish.default(%x)
+      %b: f32[2,4] = aten.hardswish_.default(%a)
+      %c: f32[2,4] = aten.prelu.default(%b, %w)
+      %d: f32[2,4] = higher_order.cond(%p, graph#1, graph#2, [%c])
+      return (%d user_output)
+    }
+    graph then(%s: f32[2,4]) {
+      %t: f32[2,4] = aten.hardswish.default(%s)
+      return (%t)
+    }
+    graph otherwise(%s: f32[2,4]) { return (%s) }
+  })",
+                                        *ops_));
+  const auto partitioner = Aot().create_partitioner({});
+  exir::PipelineOptions options;
+  options.partitioners.all = {partitioner.get()};
+  options.backends = &set_;
+  ASSERT_OK_AND_ASSIGN(const exir::MethodPrograms lowered,
+                       exir::LowerToStage(std::move(methods), exir::Stage::kLowered, options));
+  EXPECT_THAT(NodeTypes(lowered[0].second), ElementsAre("Hardswish", "Hardswish", "PReLU"));
+  EXPECT_EQ(lowered[0].second.lowered_modules.size(), 2u);
 }
 
 TEST_F(XnnpackTest, BilinearUpsamplingComputesTheSame) {
@@ -198,6 +279,10 @@ TEST_F(XnnpackTest, PoolsComputeTheSame) {
   ExpectSame(Program({}, "%x: f32[1,3,7,8] user_input",
                      "%y: f32[1,3,4,4], %i: i64[1,3,4,4] = "
                      "edge.aten.max_pool2d_with_indices.default(%x, [3,3], [2,2], [1,1])"));
+  ExpectSame(Program({}, "%x: f32[1,3,8,10] user_input",
+                     "%y: f32[1,3,4,5], %i: i64[1,3,4,5] = "
+                     "edge.aten.max_pool2d_with_indices.default(%x, [3,3], [2,2], [0,0], [1,1], "
+                     "true)"));
   ExpectSame(Program({}, "%x: f32[1,3,7,8] user_input",
                      "%y: f32[1,3,4,4] = edge.aten.avg_pool2d.default(%x, [3,3], [2,2], [1,1], "
                      "false, false)"));

@@ -99,7 +99,9 @@ typedef struct belay_lowered belay_lowered;
 
 /* Lowers archives to a program. `archives` has `num_archives` elements of the first one's
  * `struct_size`. A file of saved programs keeps its methods; it must be the only archive without a
- * method name. NULL options: the defaults.
+ * method name. NULL options: the defaults. A program of ExecuTorch (.pte) is also accepted as the
+ * only archive: it is converted to a program file whose XNNPACK delegates are compiled for the CPU
+ * backend; options except limits, timeout and cancellation are INVALID_ARGUMENT.
  *   INVALID_ARGUMENT    invalid options; unknown backends; a malformed archive
  *   OUT_OF_RANGE        a malformed archive: an argument of a node is out of range
  *   NOT_FOUND           no such file or model
@@ -118,7 +120,7 @@ BELAY_API size_t belay_lowered_size(const belay_lowered* lowered);
 BELAY_API const char* belay_lowered_report_text(const belay_lowered* lowered);
 /* The report of `belay lower --report`. */
 BELAY_API const char* belay_lowered_report_json(const belay_lowered* lowered);
-/* The page of `belay lower --html`; "" unless the options request it. */
+/* The page of `belay lower --html`; "" unless the options request it, and for a converted program. */
 BELAY_API const char* belay_lowered_report_html(const belay_lowered* lowered);
 
 /* The names of the backends that can be lowered to, comma separated. A static string. */

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -69,27 +70,34 @@ absl::Status MoveSmallConstants(OwnedResults& owned, std::vector<NamedDataPlan>&
 
 class Converter {
  public:
-  Converter(const exir::OpRegistry& ops, const exir::Backend& backend)
-      : ops_(ops), backend_(backend) {}
+  Converter(const exir::OpRegistry& ops, const exir::Backend& backend, int threads)
+      : ops_(ops), backend_(backend), threads_(threads) {}
 
   absl::StatusOr<ConvertedDelegates> operator()(absl::Span<const ForeignDelegate> delegates,
                                                 const NamedDataMap& named_data,
                                                 const Limits& limits, uint64_t file_bytes) const {
     Budget budget;
-    exir::AllowLowering({}, file_bytes, budget);
-    const Budget::Scope scope(&budget);
+    std::optional<Budget::Scope> scope;
+    if (Budget::Current() == nullptr) {
+      exir::AllowLowering({}, file_bytes, budget);
+      scope.emplace(&budget);
+    }
     MemoryBudget memory("delegate_bytes", limits.delegate_bytes);
     exir::MethodPartitions methods;
     std::vector<size_t> imported;  // indices in `delegates`
+    ConvertedDelegates converted;
     for (size_t i = 0; i < delegates.size(); ++i) {
       const ForeignDelegate& delegate = delegates[i];
       if (delegate.backend_id != xnnpack::kBackendId) continue;
       absl::StatusOr<exir::ExportedProgram> program = Import(delegate, named_data, memory);
-      if (absl::IsUnimplemented(program.status())) continue;
-      if (!program.ok()) {
-        return Annotate(program.status(), absl::StrCat("method ", Quoted(delegate.method),
-                                                       ", delegate ", delegate.index));
+      const std::string place =
+          absl::StrCat("method ", Quoted(delegate.method), ", delegate ", delegate.index);
+      if (absl::IsUnimplemented(program.status())) {
+        converted.notes.push_back(absl::StrCat(place, " stays with ", xnnpack::kBackendId, ": ",
+                                               program.status().message()));
+        continue;
       }
+      if (!program.ok()) return Annotate(program.status(), place);
       if (methods.empty() || methods.back().first != delegate.method) {
         methods.emplace_back(delegate.method, std::vector<exir::PartitionInput>());
       }
@@ -97,11 +105,11 @@ class Converter {
           {*std::move(program), {}, absl::StrCat("delegate ", delegate.index)});
       imported.push_back(i);
     }
-    ConvertedDelegates converted;
     converted.delegates.resize(delegates.size());
     if (methods.empty()) return converted;
     auto owned = std::make_shared<OwnedResults>();
-    ABSL_ASSIGN_OR_RETURN(owned->results, backend_.PreprocessMultimethod(std::move(methods), 1));
+    ABSL_ASSIGN_OR_RETURN(owned->results,
+                          backend_.PreprocessMultimethod(std::move(methods), threads_));
     Collect(owned->results, imported, converted);
     ABSL_RETURN_IF_ERROR(MoveSmallConstants(*owned, converted.named_data));
     converted.owner = std::move(owned);
@@ -138,12 +146,14 @@ class Converter {
 
   const exir::OpRegistry& ops_;
   const exir::Backend& backend_;
+  const int threads_;
 };
 
 }  // namespace
 
-DelegateConverter XnnpackConverter(const exir::OpRegistry& ops, const exir::Backend& backend) {
-  return Converter(ops, backend);
+DelegateConverter XnnpackConverter(const exir::OpRegistry& ops, const exir::Backend& backend,
+                                   int threads) {
+  return Converter(ops, backend, threads);
 }
 
 }  // namespace belay::pte

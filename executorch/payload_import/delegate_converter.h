@@ -14,11 +14,14 @@ namespace belay::pte {
 // which may be called concurrently. The work is limited in proportion to the file's size
 // (exir::LoweringLimits), unless the calling thread has a Budget.
 //
-// Delegates for which PayloadProgram returns kUnimplemented are not converted either, and are left to
-// XnnpackBackend. Other errors:
+// Delegates for which PayloadProgram returns kUnimplemented are not converted either: XnnpackBackend
+// executes or refuses them, and a note gives the reason. Other errors:
 //
 //   errors of PayloadProgram, ToEdge and the backend, with method and index of the delegate
-DelegateConverter XnnpackConverter(const exir::OpRegistry& ops, const exir::Backend& backend);
+//
+// The backend uses `threads` threads.
+DelegateConverter XnnpackConverter(const exir::OpRegistry& ops, const exir::Backend& backend,
+                                   int threads = 1);
 
 }  // namespace belay::pte
 

@@ -1,5 +1,6 @@
 #include "executorch/payload_import/delegate_converter.h"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,7 +11,9 @@
 #include "backends/cpu/aot/cpu_backend.h"
 #include "backends/xnnpack/testing/payload_builder.h"
 #include "exir/ops/standard_ops.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/core/budget.h"
 #include "runtime/core/bytes.h"
 #include "runtime/core/test_named_data.h"
 #include "runtime/core/testing.h"
@@ -55,6 +58,23 @@ TEST(XnnpackConverterTest, KeepsOtherBackendsAndWhatCannotBeImported) {
   ASSERT_TRUE(converted.delegates[2].has_value());
   EXPECT_EQ(converted.delegates[2]->backend_id, "cpu");
   EXPECT_FALSE(converted.delegates[2]->blob.empty());
+  ASSERT_EQ(converted.notes.size(), 2u);
+  EXPECT_THAT(converted.notes[0],
+              ::testing::AllOf(::testing::StartsWith("method 'forward', delegate 0 stays with "
+                                                     "XnnpackBackend: "),
+                               ::testing::HasSubstr("PFP32")));
+}
+
+TEST(XnnpackConverterTest, StopsWithTheBudgetOfTheThread) {
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<exir::OpRegistry> ops, exir::CreateStandardOps());
+  const cpu::CpuBackend backend;
+  const std::string payload = Payload(Datatype::FP32);
+  const ForeignDelegate delegate = Delegate("XnnpackBackend", payload);
+  Budget budget;
+  budget.deadline = std::chrono::steady_clock::now();
+  const Budget::Scope scope(&budget);
+  EXPECT_THAT(XnnpackConverter(*ops, backend)({&delegate, 1}, TestNamedData(), Limits(), 1 << 20),
+              StatusIs(absl::StatusCode::kDeadlineExceeded));
 }
 
 // y = (x A) B with matrices of 3 MiB.

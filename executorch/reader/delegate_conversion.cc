@@ -113,7 +113,8 @@ absl::Status AddNamedData(std::vector<NamedDataPlan> added, std::vector<NamedDat
 absl::StatusOr<std::shared_ptr<const void>> ConvertDelegates(const DelegateConverter& converter,
                                                              const Limits& limits,
                                                              schema::Program& metadata,
-                                                             ProgramParts& parts) {
+                                                             ProgramParts& parts,
+                                                             std::vector<std::string>& notes) {
   std::vector<ForeignDelegate> delegates;
   for (const schema::Method& method : metadata.methods()) {
     ABSL_RETURN_IF_ERROR(AddDelegates(method, parts, delegates));
@@ -122,6 +123,11 @@ absl::StatusOr<std::shared_ptr<const void>> ConvertDelegates(const DelegateConve
   ABSL_ASSIGN_OR_RETURN(
       ConvertedDelegates converted,
       converter(delegates, NamedData(parts.named_data), limits, parts.file.size()));
+  notes.insert(notes.end(), std::make_move_iterator(converted.notes.begin()),
+               std::make_move_iterator(converted.notes.end()));
+  const bool all = std::all_of(converted.delegates.begin(), converted.delegates.end(),
+                               [](const auto& delegate) { return delegate.has_value(); });
+  if (all) parts.named_data.clear();
   size_t next = 0;
   for (schema::Method& method : *metadata.mutable_methods()) {
     for (schema::Delegate& delegate : *method.mutable_delegates()) {

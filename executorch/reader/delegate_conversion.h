@@ -49,7 +49,9 @@ struct ConvertedDelegate {
 struct ConvertedDelegates {
   std::vector<std::optional<ConvertedDelegate>> delegates;  // nullopt: is not converted
   std::vector<NamedDataPlan> named_data;                    // unique keys
-  std::shared_ptr<const void> owner;                        // of all bytes
+  // Why delegates were not converted: "method 'forward', delegate 0: …".
+  std::vector<std::string> notes;
+  std::shared_ptr<const void> owner;  // of all bytes
 };
 
 // Converts the delegates of all methods of a file. `named_data` and the payloads outlive the
@@ -58,8 +60,9 @@ using DelegateConverter = std::function<absl::StatusOr<ConvertedDelegates>(
     absl::Span<const ForeignDelegate> delegates, const NamedDataMap& named_data,
     const Limits& limits, uint64_t file_bytes)>;
 
-// Calls the converter and replaces the delegates in `metadata` and `parts`, whose named data is
-// sorted by key. Returns the owner of the new bytes, null if nothing was converted.
+// Calls the converter, appends its notes to `notes`, and replaces the delegates in `metadata` and `parts`, whose named data is
+// sorted by key. If all are replaced, the file's named data is removed: only delegates use it.
+// Returns the owner of the new bytes, null if nothing was converted.
 //   kUnimplemented    a delegate with an argument that is not a tensor, or with several calls whose
 //                     tensors differ
 //   kInvalidArgument  new named data with a key of the file and other bytes
@@ -68,7 +71,8 @@ using DelegateConverter = std::function<absl::StatusOr<ConvertedDelegates>(
 absl::StatusOr<std::shared_ptr<const void>> ConvertDelegates(const DelegateConverter& converter,
                                                              const Limits& limits,
                                                              schema::Program& metadata,
-                                                             ProgramParts& parts);
+                                                             ProgramParts& parts,
+                                                             std::vector<std::string>& notes);
 
 }  // namespace belay::pte
 

@@ -13,25 +13,15 @@
 #include <cstddef>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "executorch/reader/data_file.h"
 #include "executorch/reader/delegate_conversion.h"
+#include "executorch/reader/translated_program.h"
 #include "runtime/program/program.h"
 
 namespace belay::pte {
-
-struct OpenOptions {
-  // Options::companion_root and ::named_data are unused.
-  belay::Program::Options program;
-  // Data files (.ptd) with the external data of tensors and delegates, merged by name.
-  std::vector<std::string> data_files;
-  // Replaces delegates, e.g. XnnpackConverter (executorch/payload_import/delegate_converter.h);
-  // null: delegates stay as the file has them.
-  DelegateConverter convert_delegates = {};
-};
 
 // Maps (or copies) the file and translates it. Errors name the file, the method, and the value or
 // instruction; all problems of a kind are reported at once.
@@ -52,6 +42,9 @@ absl::StatusOr<belay::Program> OpenProgramBytes(std::shared_ptr<const void> owne
                                                 const DataFiles& data,
                                                 const belay::Program::Options& options,
                                                 const DelegateConverter& convert_delegates = {});
+
+// Validates a translated program. kInvalidArgument, kResourceExhausted: as OpenProgram.
+absl::StatusOr<belay::Program> OpenTranslated(TranslatedProgram program);
 
 }  // namespace belay::pte
 

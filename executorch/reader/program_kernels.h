@@ -8,7 +8,8 @@
 
 namespace belay::pte {
 
-// Adds the standard kernels. For a program of OpenProgram, also adds PrimKernels.
+// Adds the standard kernels, and PrimKernels if the program uses one of them: those of OpenProgram,
+// and program files converted from such (executorch/payload_import/program_image.h).
 // Errors of KernelRegistry::Add.
 absl::Status AddProgramKernels(const belay::Program& program, KernelRegistry& kernels);
 

@@ -170,6 +170,11 @@ constexpr std::string_view kRecipes[] = {
     R"({"recipe": "int9", "bits": 4, "group_size": 33, "rules": [{}, 7, {"op": ""}]})",
     R"({"rules": [{"module": "****a*b*", "recipe": "8da4w+embeddings-int4"}]})",
     "",
+    R"({"recipe": "int8-static+embeddings-int8", "observer": "moving-average",)"
+    R"( "bias_correction": false, "equalization": true, "quantize_io": true})",
+    R"({"recipe": "int8-dynamic+embeddings-int4", "group_size": 128, "scale": "squared-error",)"
+    R"( "error_feedback": true, "activation_scaling": true, "rules":)"
+    R"( [{"op": "convolution", "module": "\u0001*", "recipe": "weights-bf16"}]})",
 };
 
 template <size_t n>

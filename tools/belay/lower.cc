@@ -21,6 +21,7 @@
 #include "runtime/core/budget.h"
 #include "runtime/core/mapped_file.h"
 #include "tools/belay/command.h"
+#include "tools/belay/converted_program.h"
 #include "tools/belay/lower_page.h"
 #include "tools/belay/lower_report.h"
 #include "tools/belay/lowering.h"
@@ -97,7 +98,38 @@ void PrintUncheckedGuards(const std::vector<exir::UncheckedGuard>& guards) {
 
 }  // namespace
 
+namespace {
+
+// Converts a program of ExecuTorch.
+int Convert(const LowerOptions& options) {
+  if (const absl::Status status = CheckFiles(options, {options.input}); !status.ok()) {
+    return ReportBadUsage(status);
+  }
+  const WithinLimits limits(options.limits, {options.input});
+  bool bad_usage = false;
+  exir::PipelineReport report;
+  const absl::StatusOr<ConvertedProgram> converted =
+      ConvertProgram(options, options.limits.ForLowering(), report, bad_usage);
+  if (!converted.ok()) {
+    return bad_usage ? ReportBadUsage(converted.status()) : Report(converted.status());
+  }
+  const std::string text = JsonText(LowerReportJson(report, converted->file.size));
+  const absl::Status written =
+      WriteReportsAndProgram({{options.report, text}}, converted->file, options.output);
+  if (!written.ok()) return Report(written);
+  for (const std::string& note : report.notes) std::cerr << "belay: " << OneLine(note) << "\n";
+  if (options.json) {
+    std::cout << text;
+  } else {
+    WriteLowerReport(report, converted->file.size, options.output, std::cout);
+  }
+  return kDone;
+}
+
+}  // namespace
+
 int Lower(const LowerOptions& options) {
+  if (IsExecuTorchFile(options.input)) return Convert(options);
   bool bad_usage = false;
   const absl::StatusOr<std::unique_ptr<Lowering>> lowering = PrepareLowering(options, bad_usage);
   if (!lowering.ok()) {
@@ -188,11 +220,14 @@ Command LowerCommand() {
   const auto lower = std::make_shared<LowerOptions>();
   return {
       .name = "lower",
-      .about = "Lowers exported programs (.pt2), or saved ones (.bir), to one program file.",
+      .about =
+          "Lowers exported programs (.pt2), or saved ones (.bir), to one program file. Converts "
+          "ExecuTorch programs (.pte).",
       .options = WithLimits(
           {{"archive",
             &lower->input,
-            "FILE or FILE:MODEL: the archive that becomes the method 'forward'",
+            "FILE or FILE:MODEL: the archive that becomes the method 'forward'; or an ExecuTorch "
+            "program, whose XNNPACK delegates are compiled for the CPU backend",
             {.not_empty = true}},
            {"-o,--output",
             &lower->output,
@@ -314,7 +349,8 @@ Command LowerCommand() {
           "Example: belay lower model.pt2 -o model.belay --backend demo --report report.json\n"
           "         belay lower --method prefill=llm.pt2 --method decode=llm.pt2:step -o "
           "llm.belay\n"
-          "         belay lower model.pt2 -o model.pte",
+          "         belay lower model.pt2 -o model.pte\n"
+          "         belay lower model.pte -o model.belay",
       .owned = lower,
       .run = [lower] { return Lower(*lower); },
   };

@@ -18,15 +18,17 @@ namespace {
 // The first bytes of Belay's magic; the others detect damage.
 constexpr size_t kNameBytes = 5;
 
-absl::StatusOr<pte::ConvertedDelegates> ConvertForCpu(
-    absl::Span<const pte::ForeignDelegate> delegates, const NamedDataMap& named_data,
-    const Limits& limits, uint64_t file_bytes) {
-  ABSL_ASSIGN_OR_RETURN(const auto ops, exir::CreateStandardOps());
-  const cpu::CpuBackend backend;
-  return pte::XnnpackConverter(*ops, backend)(delegates, named_data, limits, file_bytes);
-}
-
 }  // namespace
+
+pte::DelegateConverter CpuConverter(int threads) {
+  return [threads](absl::Span<const pte::ForeignDelegate> delegates, const NamedDataMap& named_data,
+                   const Limits& limits,
+                   uint64_t file_bytes) -> absl::StatusOr<pte::ConvertedDelegates> {
+    ABSL_ASSIGN_OR_RETURN(const auto ops, exir::CreateStandardOps());
+    const cpu::CpuBackend backend;
+    return pte::XnnpackConverter(*ops, backend, threads)(delegates, named_data, limits, file_bytes);
+  };
+}
 
 bool IsProgramFile(absl::Span<const std::byte> file) {
   return pte::IsExecuTorchProgram(file) ||
@@ -41,7 +43,7 @@ pte::OpenOptions OpenOptionsFor(const Program::Options& program,
                                 const std::vector<std::string>& data_files,
                                 const std::string& payloads) {
   return {program, data_files,
-          payloads == "cpu" ? pte::DelegateConverter(ConvertForCpu) : pte::DelegateConverter()};
+          payloads == "cpu" ? CpuConverter(/*threads=*/1) : pte::DelegateConverter()};
 }
 
 Option PayloadsOption(std::string* payloads) {
@@ -62,7 +64,7 @@ Option DataOption(std::vector<std::string>* data_files) {
 }
 
 int64_t DynamicSizeFor(const Program& program, int64_t wanted) {
-  return program.format().empty() ? wanted : INT64_MAX;
+  return program.producer() == pte::kProducer ? INT64_MAX : wanted;
 }
 
 }  // namespace belay::tools

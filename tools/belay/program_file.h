@@ -21,6 +21,9 @@ bool IsProgramFile(absl::Span<const std::byte> file);
 // As pte::OpenAnyProgram.
 absl::StatusOr<Program> OpenProgramFile(const std::string& path, const pte::OpenOptions& options);
 
+// Compiles XNNPACK delegates of a .pte for the CPU backend, with this number of threads.
+pte::DelegateConverter CpuConverter(int threads);
+
 // Returns the options of OpenProgramFile for the values of --data and --payloads. With payloads
 // "cpu", XNNPACK delegates of a .pte are compiled for the CPU backend when it is opened. With
 // "library", delegates stay as they are.
@@ -32,8 +35,8 @@ pte::OpenOptions OpenOptionsFor(const Program::Options& program,
 Option DataOption(std::vector<std::string>* data_files);
 Option PayloadsOption(std::string* payloads);
 
-// Returns the size of dynamic dimensions of random inputs: `wanted`, or the upper bound for a .pte,
-// which does not record which dimensions of an input are dynamic.
+// Returns the size of dynamic dimensions of random inputs: `wanted`, or the upper bound for a .pte
+// or a program converted from one, which do not record which dimensions of an input are dynamic.
 int64_t DynamicSizeFor(const Program& program, int64_t wanted);
 
 }  // namespace belay::tools

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "backends/xnnpack/aot/composite_form.h"
 #include "backends/xnnpack/aot/dynamic_form.h"
 #include "backends/xnnpack/aot/int8_form.h"
 #include "backends/xnnpack/aot/operation_reader.h"
@@ -52,11 +53,17 @@ absl::StatusOr<Choices> ChoicesOf(absl::Span<const exir::CompileSpec> compile_sp
 
 absl::Status CheckChosen(const exir::ExportedProgram& program, exir::NodeId id,
                          const Choices& choices) {
+  // Operators of a composite operator are delegated together.
+  if (const std::optional<exir::NodeId> user = CompositeUserOf(program, id)) {
+    return CheckChosen(program, *user, choices);
+  }
   ABSL_RETURN_IF_ERROR(CheckSupported(program, id, choices.target));
   const absl::StatusOr<Operation> operation = ReadOperation(program, id, choices.target);
   // Weights, conversions and data movement are delegated for their users.
   if (!operation.ok() || !Computes(operation->type)) return absl::OkStatus();
-  const std::string& op = program.top().node(id).target->name();
+  const std::string_view op = operation->composite.empty()
+                                  ? std::string_view(program.top().node(id).target->name())
+                                  : operation->composite;
   if (!choices.operators.empty() && std::find(choices.operators.begin(), choices.operators.end(),
                                               op) == choices.operators.end()) {
     return WhyNot(absl::StrCat("the compile spec operators does not name ", op));
@@ -71,6 +78,7 @@ absl::Status CheckChosen(const exir::ExportedProgram& program, exir::NodeId id,
 }
 
 absl::Status CheckSupported(const exir::ExportedProgram& program, exir::NodeId id, Target target) {
+  if (CompositeUserOf(program, id).has_value()) return absl::OkStatus();
   const exir::Graph& graph = program.top();
   const exir::Node& node = graph.node(id);
   std::optional<Weight> weight;
@@ -145,6 +153,9 @@ Sizes SizesOf(const exir::ExportedProgram& program, ValueId value) {
 
 absl::StatusOr<Operation> ReadOperation(const exir::ExportedProgram& program, exir::NodeId id,
                                         Target target) {
+  if (std::optional<Operation> composite = CompositeOperationOf(program, id)) {
+    return *std::move(composite);
+  }
   const OperationReader reader(program, id);
   const OperationRule* rule = FindOperationRule(reader.node.target->name());
   if (rule == nullptr || reader.node.target->schema() == nullptr) {

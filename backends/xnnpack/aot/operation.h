@@ -50,8 +50,14 @@ struct Operation {
   // Constants of convolutions and FullyConnected, which follow the operand. WeightOf() returns the
   // weight. An int8 weight is dequantized unless the operation computes on int8.
   std::optional<exir::ValueId> weight, bias;
-  // Computed weight and bias of a batch norm, one element per channel.
+  // Computed weight and bias of a batch norm, or slopes of PReLU, one element per channel.
   std::vector<float> scales, shifts;
+  // The constant that has the slopes of PReLU or, with a single one, LeakyReLU.
+  std::optional<exir::ValueId> slopes;
+  // Set if the node is the last operator of a decomposition: its name, and the operators before it,
+  // which have no other users.
+  std::string_view composite;
+  std::vector<exir::NodeId> inner;
   uint32_t flags = 0;
   float min = -std::numeric_limits<float>::infinity();
   float max = std::numeric_limits<float>::infinity();

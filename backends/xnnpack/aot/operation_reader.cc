@@ -115,10 +115,18 @@ absl::StatusOr<std::vector<float>> OperationReader::Channels(std::string_view na
   if (constant.tensor.sizes()[0] != channels || constant.is_quantized()) {
     return WhyNot(absl::StrCat(name, " has other channels, or is quantized"));
   }
-  ABSL_ASSIGN_OR_RETURN(const exir::Storage dense, constant.tensor.Dense());
-  std::vector<float> numbers(static_cast<size_t>(channels));
-  std::memcpy(numbers.data(), dense.bytes.data(), numbers.size() * sizeof(float));
-  return numbers;
+  return FloatsOf(constant.tensor);
+}
+
+absl::StatusOr<exir::ConstantTensor> OperationReader::FloatConstant(const Argument& argument,
+                                                                    std::string_view name) const {
+  const ValueId* value = argument.get_if<ValueId>();
+  std::optional<Weight> constant = value == nullptr ? std::nullopt : WeightOf(program, *value);
+  if (!constant.has_value() || constant->is_quantized() ||
+      constant->tensor.dtype() != DType::kFloat32) {
+    return WhyNot(absl::StrCat(name, " is not a float32 constant"));
+  }
+  return std::move(constant->tensor);
 }
 
 absl::Status OperationReader::One(std::string_view name, Operation& operation) const {
@@ -140,6 +148,25 @@ absl::Status OperationReader::CheckStatic(ValueId value, int dim) const {
   if (size.AsInt().has_value()) return absl::OkStatus();
   return WhyNot(absl::StrCat("the size of dimension ", dim, " of %", graph.value(value).name,
                              " is not static"));
+}
+
+absl::Status OperationReader::CheckOneResult(std::string_view others) const {
+  for (size_t i = 1; i < node.outputs.size(); ++i) {
+    for (const ValueId value : node.outputs[i].values) {
+      if (graph.value(value).users.empty() && !graph.IsOutput(value)) continue;
+      return WhyNot(absl::StrCat("its ", others, " are used"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<float>> FloatsOf(const exir::ConstantTensor& constant) {
+  ABSL_ASSIGN_OR_RETURN(const exir::Storage dense, constant.Dense());
+  std::vector<float> numbers(static_cast<size_t>(constant.view().numel()));
+  if (!numbers.empty()) {
+    std::memcpy(numbers.data(), dense.bytes.data(), numbers.size() * sizeof(float));
+  }
+  return numbers;
 }
 
 }  // namespace belay::xnnpack

@@ -68,12 +68,21 @@ class OperationReader {
   // The elements of a constant with one element per channel.
   absl::StatusOr<std::vector<float>> Channels(std::string_view name, int64_t channels) const;
 
+  // A constant that is not quantized, of any rank.
+  absl::StatusOr<exir::ConstantTensor> FloatConstant(const exir::Argument& argument,
+                                                     std::string_view name) const;
+
   absl::Status One(std::string_view name, Operation& operation) const;
   // Appends the operand; OneImage requires rank 4.
   absl::Status OneImage(std::string_view name, Operation& operation) const;
   // Checks that this dimension has the same size in all calls.
   absl::Status CheckStatic(exir::ValueId value, int dim) const;
+  // Checks that only the first result is used: "its indices are used".
+  absl::Status CheckOneResult(std::string_view others) const;
 };
+
+// The elements of a float32 constant, row-major. Errors of ConstantTensor::Dense.
+absl::StatusOr<std::vector<float>> FloatsOf(const exir::ConstantTensor& constant);
 
 }  // namespace belay::xnnpack
 

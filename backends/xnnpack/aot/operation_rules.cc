@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "backends/xnnpack/aot/composite_form.h"
 #include "backends/xnnpack/aot/dynamic_form.h"
 #include "backends/xnnpack/aot/int8_form.h"
 #include "backends/xnnpack/aot/weight.h"
@@ -67,6 +68,11 @@ absl::Status ReadSlope(const OperationReader& r, Operation& operation) {
   ABSL_ASSIGN_OR_RETURN(const double slope, r.Number("negative_slope"));
   operation.number = static_cast<float>(slope);
   return r.One("self", operation);
+}
+
+absl::Status ReadPrelu(const OperationReader& r, Operation& operation) {
+  return ReadSlopes(r, r.node.argument("self"), r.node.argument("weight"),
+                    /*broadcasts=*/r.node.target->name() != "aten.prelu.default", operation);
 }
 
 absl::Status ReadElu(const OperationReader& r, Operation& operation) {
@@ -173,13 +179,7 @@ absl::Status ReadConvolution(const OperationReader& r, Operation& operation) {
 
 // With given statistics, a scale and shift per channel: a 1x1 depthwise convolution.
 absl::Status ReadBatchNorm(const OperationReader& r, Operation& operation) {
-  for (size_t i = 1; i < r.node.outputs.size(); ++i) {
-    for (ValueId saved : r.node.outputs[i].values) {
-      if (!r.graph.value(saved).users.empty() || r.graph.IsOutput(saved)) {
-        return WhyNot("its statistics are used");
-      }
-    }
-  }
+  ABSL_RETURN_IF_ERROR(r.CheckOneResult("statistics"));
   ABSL_RETURN_IF_ERROR(r.OneImage("input", operation));
   const int64_t channels = SizesOf(r.program, r.result())[1];
   std::vector<float> scales(static_cast<size_t>(channels), 1), shifts(scales.size(), 0);
@@ -206,8 +206,6 @@ absl::Status ReadPool(const OperationReader& r, Operation& operation) {
   ABSL_ASSIGN_OR_RETURN(const auto kernel, r.Pair("kernel_size", 1, {1, 1}));
   ABSL_ASSIGN_OR_RETURN(const auto stride, r.Pair("stride", 1, kernel));
   ABSL_ASSIGN_OR_RETURN(const auto padding, r.Pair("padding", 0, {0, 0}));
-  ABSL_ASSIGN_OR_RETURN(const bool ceil_mode, r.Bool("ceil_mode"));
-  if (ceil_mode) return WhyNot("ceil_mode is set");
   Window& w = operation.window;
   std::tie(w.kernel_height, w.kernel_width) = kernel;
   std::tie(w.stride_height, w.stride_width) = stride;
@@ -218,21 +216,57 @@ absl::Status ReadPool(const OperationReader& r, Operation& operation) {
   }
   return absl::OkStatus();
 }
+// Pads the end of rows or columns so that the last window is inside, as in ceil_mode.
+absl::Status PadLastWindow(const OperationReader& r, ValueId input, int dim, int64_t kernel,
+                           int64_t stride, int64_t dilation, int64_t before, int64_t& after) {
+  ABSL_RETURN_IF_ERROR(r.CheckStatic(input, dim));
+  ABSL_RETURN_IF_ERROR(r.CheckStatic(r.result(), dim));
+  // Sizes are at most 2^24, and the others at most 2^15.
+  const int64_t end =
+      (SizesOf(r.program, r.result())[dim] - 1) * stride + (kernel - 1) * dilation + 1;
+  after = std::max(after, end - before - SizesOf(r.program, input)[dim]);
+  return after <= kMaxWindowNumber ? absl::OkStatus() : WhyNot("the padding is too large");
+}
+
 absl::Status ReadMaxPool(const OperationReader& r, Operation& operation) {
-  for (size_t i = 1; i < r.node.outputs.size(); ++i) {
-    for (ValueId indices : r.node.outputs[i].values) {
-      if (!r.graph.value(indices).users.empty() || r.graph.IsOutput(indices)) {
-        return WhyNot("its indices are used");
-      }
-    }
-  }
+  ABSL_RETURN_IF_ERROR(r.CheckOneResult("indices"));
   ABSL_RETURN_IF_ERROR(ReadPool(r, operation));
   ABSL_ASSIGN_OR_RETURN(const auto dilation, r.Pair("dilation", 1, {1, 1}));
-  std::tie(operation.window.dilation_height, operation.window.dilation_width) = dilation;
-  return absl::OkStatus();
+  Window& w = operation.window;
+  std::tie(w.dilation_height, w.dilation_width) = dilation;
+  ABSL_ASSIGN_OR_RETURN(const bool ceil_mode, r.Bool("ceil_mode"));
+  if (!ceil_mode) return absl::OkStatus();
+  const ValueId input = std::get<ValueId>(operation.operands[0]);
+  ABSL_RETURN_IF_ERROR(PadLastWindow(r, input, 2, w.kernel_height, w.stride_height,
+                                     w.dilation_height, w.top, w.bottom));
+  return PadLastWindow(r, input, 3, w.kernel_width, w.stride_width, w.dilation_width, w.left,
+                       w.right);
+}
+// The maxima of whole rows and columns: a window as large as these dimensions.
+absl::Status ReadMaxOver(const OperationReader& r, Operation& operation) {
+  ABSL_RETURN_IF_ERROR(r.CheckOneResult("indices"));
+  ABSL_RETURN_IF_ERROR(r.OneImage("self", operation));
+  ABSL_ASSIGN_OR_RETURN(const std::vector<int64_t> dims, r.Ints("dim"));
+  ABSL_ASSIGN_OR_RETURN(const bool keepdim, r.Bool("keepdim"));
+  if (!keepdim || dims.empty()) return WhyNot("not over rows and columns with keepdim");
+  const ValueId input = std::get<ValueId>(operation.operands[0]);
+  Window& w = operation.window;
+  for (const int64_t dim : dims) {
+    ABSL_ASSIGN_OR_RETURN(const int at, r.Dim(dim, 4));
+    if (at < 2) return WhyNot("not over rows and columns with keepdim");
+    ABSL_RETURN_IF_ERROR(r.CheckStatic(input, at));
+    const int64_t size = SizesOf(r.program, input)[at];
+    if (size > kMaxWindowNumber) return WhyNot("the window is too large");
+    (at == 2 ? w.kernel_height : w.kernel_width) = size;
+    (at == 2 ? w.stride_height : w.stride_width) = size;
+  }
+  return w.kernel_height * w.kernel_width == 1 ? WhyNot("the window is one element")
+                                               : absl::OkStatus();
 }
 absl::Status ReadAvgPool(const OperationReader& r, Operation& operation) {
   ABSL_RETURN_IF_ERROR(ReadPool(r, operation));
+  ABSL_ASSIGN_OR_RETURN(const bool ceil_mode, r.Bool("ceil_mode"));
+  if (ceil_mode) return WhyNot("ceil_mode is set");
   if (!r.node.argument("divisor_override").is_none()) return WhyNot("divisor_override is given");
   ABSL_ASSIGN_OR_RETURN(const bool counted, r.Bool("count_include_pad"));
   const Window& w = operation.window;
@@ -445,6 +479,9 @@ constexpr OperationRule kRules[] = {
     {"aten.gelu.default", ReadGelu, NodeType::Gelu},
     {"aten.leaky_relu.default", ReadSlope, NodeType::LeakyReLU},
     {"aten.elu.default", ReadElu, NodeType::ELU},
+    {"aten.hardswish.default", ReadUnary, NodeType::Hardswish},
+    {"aten.prelu.default", ReadPrelu, NodeType::PReLU},
+    {"aten._prelu_kernel.default", ReadPrelu, NodeType::PReLU},
     {"aten.pow.Tensor_Scalar", ReadPow, NodeType::Square},
     {"aten._softmax.default", ReadSoftmax, NodeType::Softmax},
     {"aten.addmm.default", ReadAddmm, NodeType::FullyConnected},
@@ -453,6 +490,8 @@ constexpr OperationRule kRules[] = {
     {"aten.convolution.default", ReadConvolution, NodeType::Conv2d},
     {"aten._native_batch_norm_legit_no_training.default", ReadBatchNorm, NodeType::DepthwiseConv2d},
     {"aten.max_pool2d_with_indices.default", ReadMaxPool, NodeType::MaxPooling2d},
+    {"aten.max.dim", ReadMaxOver, NodeType::MaxPooling2d},
+    {"aten.amax.default", ReadMaxOver, NodeType::MaxPooling2d},
     {"aten.avg_pool2d.default", ReadAvgPool, NodeType::AvgPooling2d},
     {"aten.mean.dim", ReadMean, NodeType::GlobalAvgPooling2d},
     {"aten._adaptive_avg_pool2d.default", ReadAdaptive, NodeType::GlobalAvgPooling2d},

@@ -1,5 +1,6 @@
 #include "backends/xnnpack/aot/operation.h"
 
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,7 +26,7 @@ constexpr const char* kConstants[] = {
     "d: f64[3,4]",      "none: f32[0,4]",   "k: f32[4,3,1,1]",
     "kb: f32[4]",       "kt: f32[3,4,2,2]", "tall: f32[4,3,32768,1]",
     "kg: f32[3,1,1,1]", "one: f32[1]",      "m: i8[3,4]",
-    "fewi: i8[3]"};
+    "fewi: i8[3]",      "kc: f32[1,3,1,1]", "kw: f32[1,1,1,3]"};
 constexpr std::string_view kInputs =
     "%x: f32[2,3] user_input, %i: i64[2,3] user_input, %z: f32[1,3,4,6] user_input, "
     "%zi: i64[1,3,4,6] user_input, %n: symint(s0) user_input, %zs: f32[1,3,s0,6] user_input, "
@@ -78,6 +79,8 @@ TEST_F(OperationTest, OperandsMustBeFloat32Tensors) {
                            "hardtanh.default(%i)",
                            "leaky_relu.default(%i)",
                            "elu.default(%i)",
+                           "hardswish.default(%i)",
+                           "prelu.default(%i, %few)",
                            "pow.Tensor_Scalar(%i, 2)",
                            "gelu.default(%i)",
                            "_softmax.default(%i, -1, false)",
@@ -408,11 +411,34 @@ TEST_F(OperationTest, MaxPoolIndicesMustBeUnused) {
       "%y: f32[1,3,2,3], %j: i64[1,3,2,3] = edge.aten.max_pool2d_with_indices.default(%z, [2,2]";
   EXPECT_EQ(Refusal(pool + ")"), "it is taken");
   EXPECT_EQ(Refusal(pool + ", [2,2], [0,0], [0,1])"), "dilation is 0");
-  EXPECT_EQ(Refusal(pool + ", [2,2], [0,0], [1,1], true)"), "ceil_mode is set");
+  EXPECT_EQ(Refusal(pool + ", [2,2], [0,0], [1,1], %n)"), "ceil_mode is not known");
   EXPECT_EQ(Refusal(pool + ")\n%u: i64[1,3,2,3] = edge.aten.abs.default(%j)"),
             "its indices are used");
   EXPECT_EQ(Read(pool + ")", Target::kLocal, "%y user_output, %j user_output").status().message(),
             "its indices are used");
+}
+
+TEST_F(OperationTest, MaxPoolsInCeilModePadTheLastWindow) {
+  const auto pool = [&](const std::string& sizes, const std::string& arguments) {
+    return Read(absl::StrCat("%y: f32[1,3,", sizes, "], %j: i64[1,3,", sizes,
+                             "] = edge.aten.max_pool2d_with_indices.default(", arguments,
+                             ", true)"));
+  };
+  // Rows end at 3 + 3 of 4, columns at 3 + 3 of 6.
+  ASSERT_OK_AND_ASSIGN(const Operation padded, pool("2,2", "%z, [3,3], [3,3], [0,0], [1,1]"));
+  EXPECT_EQ(padded.window.top, 0);
+  EXPECT_EQ(padded.window.bottom, 2);
+  EXPECT_EQ(padded.window.right, 0);
+  // At least the padding of both sides.
+  ASSERT_OK_AND_ASSIGN(const Operation both, pool("3,4", "%z, [2,2], [2,2], [1,1], [1,1]"));
+  EXPECT_EQ(both.window.bottom, 1);
+  EXPECT_EQ(both.window.right, 1);
+  // The second row of windows begins at 2, and its last element is at 6 of 4.
+  ASSERT_OK_AND_ASSIGN(const Operation dilated, pool("2,5", "%z, [3,2], [2,1], [0,0], [2,1]"));
+  EXPECT_EQ(dilated.window.bottom, 3);
+  EXPECT_EQ(dilated.window.right, 0);
+  EXPECT_EQ(pool("2,2", "%zs, [3,3], [3,3], [0,0], [1,1]").status().message(),
+            "the size of dimension 2 of %zs is not static");
 }
 
 TEST_F(OperationTest, MeansMustBeOverImageDimensions) {
@@ -446,6 +472,91 @@ TEST_F(OperationTest, AdaptivePoolsNeedWindowsOfEqualSize) {
       Read("%y: f32[1,3,1,1] = edge.aten._adaptive_avg_pool2d.default(%zs, [1,1])"));
   EXPECT_EQ(all.type, NodeType::GlobalAvgPooling2d);
   EXPECT_EQ(all.flags, 64u);
+}
+
+TEST_F(OperationTest, MaximaMustBeOverRowsAndColumns) {
+  const std::string others = "not over rows and columns with keepdim";
+  const auto maximum = [&](const std::string& arguments) {
+    return Refusal(
+        absl::StrCat("%y: f32[1,3,1,6], %j: i64[1,3,1,6] = edge.aten.max.dim(", arguments, ")"));
+  };
+  const auto maxima = [&](const std::string& arguments) {
+    return Refusal(absl::StrCat("%y: f32[1,3,1,6] = edge.aten.amax.default(", arguments, ")"));
+  };
+  EXPECT_EQ(maximum("%z, 2, true"), "it is taken");
+  EXPECT_EQ(maximum("%z, 2, false"), others);
+  EXPECT_EQ(maximum("%z, 1, true"), others);
+  EXPECT_EQ(maximum("%z, 4, true"), "dimension 4");
+  EXPECT_EQ(maximum("%zs, 2, true"), "the size of dimension 2 of %zs is not static");
+  EXPECT_EQ(maximum("%zc, 2, true"), "the size of dimension 1 of %zc is not static");
+  EXPECT_EQ(maximum("%x, 1, true"), "the input has rank 2");
+  EXPECT_EQ(maximum("%kg, 2, true"), "the window is one element");
+  EXPECT_EQ(maximum("%tall, 2, true"), "the window is too large");
+  EXPECT_EQ(maxima("%z, [2,-1], true"), "it is taken");
+  EXPECT_EQ(maxima("%z, [], true"), others);
+  EXPECT_EQ(maxima("%z, [0,2], true"), others);
+  ASSERT_OK_AND_ASSIGN(const Operation all,
+                       Read("%y: f32[1,3,1,1] = edge.aten.amax.default(%z, [3,2], true)"));
+  EXPECT_EQ(all.type, NodeType::MaxPooling2d);
+  EXPECT_EQ(all.window.kernel_height, 4);
+  EXPECT_EQ(all.window.kernel_width, 6);
+  EXPECT_EQ(all.window.stride_width, 6);
+  EXPECT_EQ(Read("%y: f32[1,3,1,6], %j: i64[1,3,1,6] = edge.aten.max.dim(%z, 2, true)",
+                 Target::kLocal, "%y user_output, %j user_output")
+                .status()
+                .message(),
+            "its indices are used");
+}
+
+// --- Slopes ---
+
+TEST_F(OperationTest, SlopesAreConstantAndPerChannel) {
+  const auto prelu = [&](const std::string& arguments) {
+    return Refusal(absl::StrCat("%y: f32[1,3,4,6] = edge.aten.prelu.default(", arguments, ")"));
+  };
+  EXPECT_EQ(prelu("%z, %few"), "it is taken");
+  EXPECT_EQ(prelu("%z, %x"), "weight is not a float32 constant");
+  EXPECT_EQ(prelu("%z, %d"), "weight is not a float32 constant");
+  EXPECT_EQ(prelu("%z, %b"), "weight is [4], expected [3]");
+  EXPECT_EQ(prelu("%z, %none"), "weight is [0,4], expected [3]");
+  EXPECT_EQ(prelu("%zc, %few"), "the size of dimension 1 of %zc is not static");
+  EXPECT_EQ(Refusal("%y: f32[1,2,3] = edge.aten.unsqueeze_copy.default(%x, 0)\n"
+                    "%u: f32[1,2,3] = edge.aten.prelu.default(%y, %few)"),
+            "it is taken");
+  EXPECT_EQ(Refusal("%u: f32[1,2,3] = edge.aten.unsqueeze_copy.default(%x, 0)\n"
+                    "%y: f32[1,2,3] = edge.aten.prelu.default(%u, %few)"),
+            "it has a slope per channel, and the input has rank 3");
+  ASSERT_OK_AND_ASSIGN(const Operation rows,
+                       Read("%y: f32[2,3] = edge.aten.prelu.default(%x, %few)"));
+  EXPECT_EQ(rows.type, NodeType::PReLU);
+  EXPECT_EQ(rows.images, Images::kRows);
+  EXPECT_THAT(rows.scales, ElementsAre(0, 0, 0));
+  // Slopes that broadcast.
+  const auto kernel = [&](const std::string& weight) {
+    return Refusal("%y: f32[1,3,4,6] = edge.aten._prelu_kernel.default(%z, %" + weight + ")");
+  };
+  EXPECT_EQ(kernel("kc"), "it is taken");
+  EXPECT_EQ(kernel("few"), "weight is [3], expected [1,3,1,1]");
+  EXPECT_EQ(kernel("kw"), "weight is [1,1,1,3], expected [1,3,1,1]");
+  ASSERT_OK_AND_ASSIGN(const Operation one,
+                       Read("%y: f32[2,3] = edge.aten.prelu.default(%x, %one)"));
+  EXPECT_EQ(one.type, NodeType::LeakyReLU);
+}
+
+TEST_F(OperationTest, SlopesAreFinite) {
+  exir::ExportedProgram program = exir::ParseOrDie(
+      "program edge { constants { state \"w\": f32[1] }\n"
+      "graph(%w: f32[1] parameter \"w\", %x: f32[2] user_input) {\n"
+      "%y: f32[2] = edge.aten.prelu.default(%x, %w)\nreturn (%y user_output) } }",
+      *ops_);
+  const float infinity = std::numeric_limits<float>::infinity();
+  const auto* bytes = reinterpret_cast<const std::byte*>(&infinity);
+  program.state_dict.at("w") =
+      exir::ConstantTensor::Contiguous(DType::kFloat32, {1},
+                                       exir::Storage::Own({bytes, bytes + sizeof(infinity)}))
+          .value();
+  EXPECT_EQ(CheckSupported(program, *program.top().nodes().begin(), Target::kLocal).message(),
+            "a slope is not finite");
 }
 
 // --- Nodes without results ---

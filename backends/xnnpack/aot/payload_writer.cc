@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "backends/xnnpack/aot/composite_form.h"
 #include "backends/xnnpack/aot/int8_form.h"
 #include "backends/xnnpack/aot/payload_values.h"
 #include "backends/xnnpack/aot/weight.h"
@@ -221,8 +222,9 @@ class Writer {
   absl::Status AddNode(exir::NodeId id) {
     const exir::Node& node = graph_.node(id);
     // Weights are emitted as constants of their users; merged nodes are emitted already.
-    if (merged_.contains(id) || (!node.outputs.empty() && !node.outputs[0].values.empty() &&
-                                 WeightOf(program_, node.outputs[0].values[0]).has_value())) {
+    if (merged_.contains(id) || CompositeUserOf(program_, id).has_value() ||
+        (!node.outputs.empty() && !node.outputs[0].values.empty() &&
+         WeightOf(program_, node.outputs[0].values[0]).has_value())) {
       return absl::OkStatus();
     }
     ABSL_ASSIGN_OR_RETURN(const Operation operation, ReadOperation(program_, id, target_));
@@ -297,12 +299,16 @@ class Writer {
       }
     } else if (!operation.scales.empty()) {
       const auto channels = static_cast<int64_t>(operation.scales.size());
-      ABSL_ASSIGN_OR_RETURN(weight,
-                            values_.NewNumbers(Sizes({1, 1, 1, channels}), operation.scales));
-      ABSL_ASSIGN_OR_RETURN(bias, values_.NewNumbers(Sizes({channels}), operation.shifts));
+      Sizes sizes(SizesOf(program_, result).size(), 1);
+      sizes.back() = channels;
+      ABSL_ASSIGN_OR_RETURN(weight, values_.NewNumbers(sizes, operation.scales));
+      if (!operation.shifts.empty()) {
+        ABSL_ASSIGN_OR_RETURN(bias, values_.NewNumbers(Sizes({channels}), operation.shifts));
+      }
     }
     const uint32_t output = values_.NewValue(result, order);
     AddHandle(handle, id);
+    for (exir::NodeId part : operation.inner) AddHandle(handle, part);
     if (operation.int8.has_value()) {
       for (exir::NodeId part : operation.int8->merged) AddHandle(handle, part);
     }
@@ -370,10 +376,11 @@ class Writer {
       case NodeType::Div:
       case NodeType::Minimum:
       case NodeType::Maximum:
+      case NodeType::PReLU:
       case NodeType::BatchMatrixMultiply: {
         fb::BinaryT fields;
         fields.input1_id = inputs[0];
-        fields.input2_id = inputs[1];
+        fields.input2_id = operation.type == NodeType::PReLU ? weight : inputs[1];
         fields.output_id = output;
         return NewNode(operation.type, fields, handle);
       }

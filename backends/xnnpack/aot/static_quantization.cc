@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "backends/xnnpack/aot/composite_form.h"
 #include "backends/xnnpack/node_rules.h"
 
 namespace belay::xnnpack {
@@ -47,6 +48,7 @@ exir::QuantizationPatterns StaticQuantizationPatterns(Target target) {
   result.quantizes_results = true;
   for (const Row& row : kRows) {
     const auto accepts = [target](const exir::ExportedProgram& program, exir::NodeId node) {
+      if (CompositeUserOf(program, node).has_value()) return false;
       const absl::StatusOr<Operation> operation = ReadOperation(program, node, target);
       return operation.ok() && FindNodeRule(operation->type)->qint8;
     };

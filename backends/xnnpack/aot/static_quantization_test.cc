@@ -1,6 +1,7 @@
 #include "backends/xnnpack/aot/static_quantization.h"
 
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
@@ -20,15 +21,16 @@ class StaticQuantizationTest : public ::testing::Test {
   void SetUp() override { ASSERT_OK_AND_ASSIGN(ops_, exir::CreateStandardOps()); }
 
   // Whether a pattern of this kind accepts the node %y of the program.
-  bool Accepts(std::string_view node, Kind kind) const {
+  bool Accepts(std::string_view node, Kind kind, std::string_view result = "y") const {
     const exir::ExportedProgram program = exir::ParseOrDie(
         absl::StrCat(R"(program edge {
         constants { state "w": f32[8,2,3,3] state "t": f32[4,2,3,3] }
         graph(%w: f32[8,2,3,3] parameter "w", %t: f32[4,2,3,3] parameter "t",
               %x: f32[1,4,8,8] user_input, %u: f32[1,4,8,8] user_input) { )",
-                     absl::string_view(node.data(), node.size()), " return (%y user_output) } }"),
+                     absl::string_view(node.data(), node.size()), " return (%",
+                     absl::string_view(result.data(), result.size()), " user_output) } }"),
         *ops_);
-    const exir::NodeId id = program.top().last();
+    const exir::NodeId id = program.top().value(exir::FindValue(program.top(), "y")).producer;
     for (const auto& pattern : StaticQuantizationPatterns(Target::kLocal).patterns) {
       if (pattern.op != program.top().node(id).target->aten()->name()) continue;
       return pattern.kind == kind && pattern.accepts(program, id);
@@ -58,6 +60,19 @@ TEST_F(StaticQuantizationTest, SumsAndProductsHaveTheirOwnParameters) {
   EXPECT_TRUE(Accepts("%y: f32[1,4,8,8] = edge.aten.mul.Tensor(%x, %u)", Kind::kSum));
   EXPECT_FALSE(Accepts("%y: f32[1,4,8,8] = edge.aten.add.Tensor(%x, %u, alpha=2)", Kind::kSum));
   EXPECT_FALSE(Accepts("%y: f32[1,4,8,8] = edge.aten.sigmoid.default(%x)", Kind::kTable));
+}
+
+TEST_F(StaticQuantizationTest, OperatorsOfHardswishStayTogether) {
+  const std::string hardswish =
+      "%a: f32[1,4,8,8] = edge.aten.add.Tensor(%x, 3)\n"
+      "%b: f32[1,4,8,8] = edge.aten.clamp.default(%a, 0, 6)\n"
+      "%y: f32[1,4,8,8] = edge.aten.mul.Tensor(%x, %b)\n";
+  const auto accepts = [&](const std::string& number) {
+    return Accepts(hardswish + "%d: f32[1,4,8,8] = edge.aten.div.Tensor(%y, " + number + ")",
+                   Kind::kSum, "d");
+  };
+  EXPECT_FALSE(accepts("6"));
+  EXPECT_TRUE(accepts("5"));
 }
 
 TEST_F(StaticQuantizationTest, MeansOfImagesKeepTheParameters) {

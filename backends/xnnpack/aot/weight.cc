@@ -85,6 +85,27 @@ std::optional<Dequantization> DequantizationOf(const exir::ExportedProgram& prog
   return usual ? std::optional(std::move(result)) : std::nullopt;
 }
 
+// Returns the sizes of the result of a reshape, before or after the edge dialect; nullopt for another
+// node, and for dynamic sizes.
+std::optional<Sizes> ReshapeOf(const exir::Graph& graph, const exir::Node& node) {
+  constexpr std::string_view kReshapes[] = {"aten.view.default", "aten.reshape.default",
+                                            "aten.unsqueeze.default", "aten.view_copy.default",
+                                            "aten.unsqueeze_copy.default"};
+  if (std::find(std::begin(kReshapes), std::end(kReshapes), node.target->name()) ==
+      std::end(kReshapes)) {
+    return std::nullopt;
+  }
+  const exir::TensorMeta* meta = graph.value(node.outputs[0].values[0]).tensor();
+  if (meta == nullptr) return std::nullopt;
+  Sizes sizes;
+  for (const exir::SymInt& size : meta->sizes) {
+    const std::optional<int64_t> number = size.AsInt();
+    if (!number.has_value()) return std::nullopt;
+    sizes.push_back(*number);
+  }
+  return sizes;
+}
+
 }  // namespace
 
 const exir::ConstantTensor* ConstantOf(const exir::ExportedProgram& program, ValueId value) {
@@ -138,7 +159,8 @@ std::vector<exir::NodeId> WeightNodes(const exir::ExportedProgram& program, Valu
     const bool is_read_once = graph.HasOneUse(value);
     const bool dequantizes = DequantizationOf(program, node).has_value();
     if (dequantized || self == nullptr || !is_read_once ||
-        !(dequantizes || PermutationOf(graph, node).has_value())) {
+        !(dequantizes || PermutationOf(graph, node).has_value() ||
+          ReshapeOf(graph, node).has_value())) {
       return {};
     }
     dequantized = dequantizes;
@@ -172,6 +194,15 @@ std::optional<Weight> WeightOf(const exir::ExportedProgram& program, ValueId val
                                               sizes[1] % group_size == 0 &&
                                               sizes[0] * (sizes[1] / group_size) == channels;
       if (!fits) return std::nullopt;
+      continue;
+    }
+    if (std::optional<Sizes> reshaped = ReshapeOf(graph, node)) {
+      const bool fits = root->dtype() == DType::kFloat32 && dequantization.scales.empty() &&
+                        strides == DenseStrides(sizes, ContiguousOrder(sizes.size())) &&
+                        NumElements(*reshaped) == NumElements(sizes);
+      if (!fits) return std::nullopt;
+      sizes = *std::move(reshaped);
+      strides = DenseStrides(sizes, ContiguousOrder(sizes.size()));
       continue;
     }
     const Sizes dims = *PermutationOf(graph, node);

@@ -30,7 +30,8 @@ struct Weight {
   bool is_quantized() const { return !scales.empty(); }
 };
 
-// Returns a constant seen through permutations and at most one dequantization with zero points 0.
+// Returns a constant seen through permutations and either reshapes, before which it is row-major, or
+// at most one dequantization with zero points 0.
 // Each of these nodes must have a single use, so that it can be delegated with its user. nullopt
 // for any other value.
 std::optional<Weight> WeightOf(const exir::ExportedProgram& program, exir::ValueId value);

@@ -138,6 +138,24 @@ TEST_F(WeightTest, AppliesOneScaleToAll) {
   EXPECT_THAT(Floats(numbers), ElementsAre(0.25, 0.5, 0.75, 1, 1.25, 1.5));
 }
 
+TEST_F(WeightTest, ReshapesFloatConstants) {
+  const std::optional<Weight> column =
+      Of("%r: f32[1,3] = edge.aten.unsqueeze_copy.default(%t, 0)\n"
+         "%y: f32[3,1,1] = edge.aten.view_copy.default(%r, [3,1,1])");
+  ASSERT_TRUE(column.has_value());
+  EXPECT_EQ(column->tensor.sizes(), Sizes({3, 1, 1}));
+  ASSERT_OK_AND_ASSIGN(const exir::Storage numbers, column->tensor.Dense());
+  EXPECT_THAT(Floats(numbers), ElementsAre(1, 10, 100));
+  // Not row-major, or not float32.
+  EXPECT_FALSE(Of("%p: f32[3,2] = edge.aten.permute_copy.default(%f, [1,0])\n"
+                  "%y: f32[6] = edge.aten.view_copy.default(%p, [6])")
+                   .has_value());
+  EXPECT_FALSE(Of("%y: i8[6] = edge.aten.view_copy.default(%w, [6])").has_value());
+  EXPECT_FALSE(Of("%p: f32[2,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%w, 0.5, "
+                  "0, -127, 127, dtype:i8)\n%y: f32[6] = edge.aten.view_copy.default(%p, [6])")
+                   .has_value());
+}
+
 TEST_F(WeightTest, RejectsOtherParameters) {
   EXPECT_FALSE(PerTensor("0.25, 1").has_value());
   EXPECT_FALSE(PerTensor("0.25, %n").has_value());

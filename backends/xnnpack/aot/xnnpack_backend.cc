@@ -1,5 +1,6 @@
 #include "backends/xnnpack/aot/xnnpack_backend.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -38,16 +39,21 @@ class GraphsAsPrograms {
   std::vector<exir::ExportedProgram> subgraphs_;
 };
 
-// Groups permuted or dequantized weights with their users, and rows that are quantized at run time
-// with all of theirs.
+// Groups permuted, reshaped or dequantized constants with their users, operators of a composite one
+// with each other, and rows that are quantized at run time with all of theirs.
 std::vector<std::vector<exir::NodeId>> WeightGroups(const exir::ExportedProgram& program,
                                                     Target target) {
   std::vector<std::vector<exir::NodeId>> groups;
   absl::flat_hash_map<exir::NodeId, size_t> by_rows;
   for (exir::NodeId id : program.top().nodes()) {
     const absl::StatusOr<Operation> operation = ReadOperation(program, id, target);
-    if (!operation.ok() || !operation->weight.has_value()) continue;
-    std::vector<exir::NodeId> group = WeightNodes(program, *operation->weight);
+    if (!operation.ok()) continue;
+    std::vector<exir::NodeId> group = operation->inner;
+    for (const std::optional<exir::ValueId>& constant : {operation->weight, operation->slopes}) {
+      if (!constant.has_value()) continue;
+      const std::vector<exir::NodeId> nodes = WeightNodes(program, *constant);
+      group.insert(group.end(), nodes.begin(), nodes.end());
+    }
     if (group.empty()) continue;
     group.push_back(id);
     if (operation->dynamic) {

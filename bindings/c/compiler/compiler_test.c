@@ -68,6 +68,32 @@ static void PathsAndBytesGiveTheSameProgram(void) {
   belay_lowered_free(second);
 }
 
+static void ConvertsExecuTorchPrograms(void) {
+  const char* name = "executorch/reader/testdata/xnn_convnet.pte";
+  size_t size = 0;
+  void* bytes = ReadFile(name, &size);
+  const belay_archive path = {.struct_size = sizeof path, .path = name};
+  const belay_archive memory = {.struct_size = sizeof memory, .bytes = bytes, .size = size};
+  belay_lowered* first = Lower(&path, 1, NULL);
+  belay_lowered* second = Lower(&memory, 1, NULL);
+  free(bytes);
+  REQUIRE(belay_lowered_size(first) == belay_lowered_size(second));
+  EXPECT(memcmp(belay_lowered_bytes(first), belay_lowered_bytes(second),
+                belay_lowered_size(first)) == 0);
+  EXPECT(strstr(belay_lowered_report_json(first), "\"backend\": \"cpu\"") != NULL);
+  belay_program* program = OpenLowered(first);
+  belay_method_free(Load(program, "forward", NULL));
+  belay_program_free(program);
+  belay_lowered_free(first);
+  belay_lowered_free(second);
+  const belay_lower_options options = {.struct_size = sizeof options, .quantize = "8da4w"};
+  belay_lowered* lowered = NULL;
+  belay_error* error = NULL;
+  EXPECT(belay_lower(&path, 1, &options, &lowered, &error) == BELAY_INVALID_ARGUMENT);
+  EXPECT(strstr(belay_error_message(error), "only converted") != NULL);
+  belay_error_free(error);
+}
+
 static void MethodsShareAProgram(void) {
   const belay_archive archives[] = {
       {.struct_size = sizeof *archives,
@@ -280,6 +306,7 @@ static void CommandLineReturnsTheExitStatus(void) {
 int main(void) {
   EXPECT(strstr(belay_backends(), "cpu,demo") != NULL);
   PathsAndBytesGiveTheSameProgram();
+  ConvertsExecuTorchPrograms();
   MethodsShareAProgram();
   RefusalsListNodes();
   ErrorsOfLowering();

@@ -22,6 +22,7 @@
 #include "nlohmann/json.hpp"
 #include "runtime/core/status_macros.h"
 #include "tools/belay/command.h"
+#include "tools/belay/converted_program.h"
 #include "tools/belay/lower_page.h"
 #include "tools/belay/lower_report.h"
 #include "tools/belay/lowering.h"
@@ -131,13 +132,47 @@ absl::StatusOr<tools::LowerOptions> OptionsOf(const belay_archive* archives, siz
   return options;
 }
 
+void SetEnd(const belay_lower_options& known, exir::LoweringLimits& limits) {
+  if (known.timeout_ns != 0) limits.deadline = DeadlineAfter(known.timeout_ns);
+  if (known.cancellation != nullptr) limits.cancel = &known.cancellation->cancelled;
+}
+
+// Returns the result without a page; `json` is the report.
+absl::StatusOr<std::unique_ptr<belay_lowered>> Lowered(
+    const exir::SerializedProgram& program, const exir::PipelineReport& report,
+    const std::optional<tools::QuantizeReport>& quantized, const nlohmann::json& json) {
+  std::unique_ptr<belay_lowered> lowered(new (std::nothrow) belay_lowered);
+  if (lowered == nullptr) return NoMemory("a program");
+  lowered->program = program.ToString();
+  lowered->json = tools::JsonText(json);
+  std::ostringstream text;
+  if (quantized.has_value()) tools::PrintQuantizeReport(*quantized, text);
+  tools::WriteLowerReport(report, program.size, "program", text);
+  for (const std::string& note : report.notes) text << "note: " << tools::OneLine(note) << "\n";
+  lowered->text = text.str();
+  return lowered;
+}
+
+// Converts a program of ExecuTorch.
+absl::StatusOr<std::unique_ptr<belay_lowered>> ConvertWith(const tools::LowerOptions& options,
+                                                           const belay_lower_options& known) {
+  exir::LoweringLimits limits = options.limits.ForLowering();
+  SetEnd(known, limits);
+  bool bad_usage = false;
+  exir::PipelineReport report;
+  ABSL_ASSIGN_OR_RETURN(const tools::ConvertedProgram converted,
+                        tools::ConvertProgram(options, limits, report, bad_usage));
+  return Lowered(converted.file, report, std::nullopt,
+                 tools::LowerReportJson(report, converted.file.size));
+}
+
 absl::StatusOr<std::unique_ptr<belay_lowered>> LowerWith(const tools::LowerOptions& options,
                                                          const belay_lower_options& known) {
+  if (tools::IsExecuTorchFile(options.input)) return ConvertWith(options, known);
   bool bad_usage = false;
   ABSL_ASSIGN_OR_RETURN(const auto lowering, tools::PrepareLowering(options, bad_usage));
   exir::PipelineOptions& pipeline = lowering->pipeline;
-  if (known.timeout_ns != 0) pipeline.limits.deadline = DeadlineAfter(known.timeout_ns);
-  if (known.cancellation != nullptr) pipeline.limits.cancel = &known.cancellation->cancelled;
+  SetEnd(known, pipeline.limits);
   if (known.progress != nullptr) {
     pipeline.progress = [&](std::string_view phase, double done) {
       known.progress(std::string(phase).c_str(), done, known.progress_context);
@@ -163,17 +198,10 @@ absl::StatusOr<std::unique_ptr<belay_lowered>> LowerWith(const tools::LowerOptio
                                                  serialized.companions[0].name,
                                                  "': lower to a file with the belay command"));
   }
-  std::unique_ptr<belay_lowered> lowered(new (std::nothrow) belay_lowered);
-  if (lowered == nullptr) return NoMemory("a program");
-  lowered->program = serialized.ToString();
   nlohmann::json json = tools::LowerReportJson(report, serialized.size);
   if (quantized.has_value()) json["quantization"] = tools::QuantizeReportJson(*quantized);
-  lowered->json = tools::JsonText(json);
-  std::ostringstream text;
-  if (quantized.has_value()) tools::PrintQuantizeReport(*quantized, text);
-  tools::WriteLowerReport(report, serialized.size, "program", text);
-  for (const std::string& note : report.notes) text << "note: " << tools::OneLine(note) << "\n";
-  lowered->text = text.str();
+  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<belay_lowered> lowered,
+                        Lowered(serialized, report, quantized, json));
   if (known.html != 0) lowered->html = tools::LowerPage("program.belay", json, drawn, image);
   return lowered;
 }

@@ -117,7 +117,8 @@ def lower(
 
     Args:
       source: a torch.export.ExportedProgram; the path or bytes of an archive of torch.export.save (.pt2) or of saved
-        programs (.bir); or a dict from method names to these.
+        programs (.bir); or a dict from method names to these; or a program of ExecuTorch (.pte), which is converted:
+        its XNNPACK delegates are compiled for the CPU backend, and only limits and `timeout` apply.
       backends: names in order of priority, such as "cpu" or ["xnnpack", "cpu"], or "none". "METHOD:NAMES" is for one
         method. None: "cpu".
       quantize: name of a quantization recipe, or a file of one that ends in .json.

@@ -38,6 +38,14 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(several.inputs("a")[0]["dtype"], "float32")
         self.assertTrue(belay.verify(archive("mlp"), program))
 
+    def test_converts_executorch_programs(self):
+        pte = belay.lower(archive("mlp"), format="pte").to_bytes()
+        program = belay.lower(pte, threads=2)
+        self.assertEqual(program.to_bytes()[:5], b"BELAY")
+        self.assertEqual(program.report.json["phases"][0]["name"], "convert")
+        self.assertTrue(belay.verify(archive("mlp"), program))
+        self.assert_error("INVALID_ARGUMENT", "only converted", belay.lower, pte, quantize="weights-int8")
+
     def test_quantizes_by_recipe(self):
         program = belay.lower(archive("mlp"), quantize="weights-int8")
         self.assertEqual(program.report.json["quantization"]["recipe"], "weights-int8")
