@@ -36,6 +36,13 @@
 #define BELAY_API
 #endif
 
+/* In C++, too, arguments of enumerated types may be any int; functions reject unknown values. */
+#ifdef __cplusplus
+#define BELAY_ANY_INT : int
+#else
+#define BELAY_ANY_INT
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -50,7 +57,7 @@ BELAY_API uint32_t belay_abi_version(void);
 /* ---- Errors ---- */
 
 /* The values of absl::StatusCode. */
-typedef enum belay_status {
+typedef enum belay_status BELAY_ANY_INT {
   BELAY_OK = 0,
   BELAY_CANCELLED = 1,
   BELAY_UNKNOWN = 2,
@@ -95,7 +102,7 @@ BELAY_API void belay_bytes_free(belay_bytes* bytes);              /* NULL: no-op
 /* ---- Tensors ---- */
 
 /* The values of program files (runtime/schema/program.proto). */
-typedef enum belay_dtype {
+typedef enum belay_dtype BELAY_ANY_INT {
   BELAY_UINT8 = 1,
   BELAY_INT8 = 2,
   BELAY_INT16 = 3,
@@ -219,7 +226,7 @@ BELAY_API belay_status belay_state_restore(belay_state* state, const void* bytes
 /* Bounded event log. Events that do not fit are dropped and counted. */
 typedef struct belay_event_log belay_event_log;
 
-typedef enum belay_event_kind {
+typedef enum belay_event_kind BELAY_ANY_INT {
   BELAY_EVENT_LOAD = 0,
   BELAY_EVENT_RESOLVE = 1,
   BELAY_EVENT_ALLOCATE = 2,
@@ -254,7 +261,7 @@ BELAY_API void belay_event_log_clear(belay_event_log* log);
 
 typedef struct belay_method belay_method;
 
-typedef enum belay_kind {
+typedef enum belay_kind BELAY_ANY_INT {
   BELAY_KIND_NONE = 0,
   BELAY_KIND_TENSOR = 1,
   BELAY_KIND_INT = 2,

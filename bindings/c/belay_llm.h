@@ -155,7 +155,7 @@ BELAY_API belay_status belay_session_restore(belay_session* session, const void*
 
 /* ---- Generation ---- */
 
-typedef enum belay_finish {
+typedef enum belay_finish BELAY_ANY_INT {
   BELAY_FINISH_NONE = 0, /* not finished */
   BELAY_FINISH_MAX_TOKENS = 1,
   BELAY_FINISH_STOP_TOKEN = 2,
