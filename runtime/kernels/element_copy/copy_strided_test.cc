@@ -134,6 +134,7 @@ TEST(CopyStridedTest, FloatsToComplex) {
                      expected = TestTensor::Zeros(DType::kComplex64, {n});
     ASSERT_OK(CopyStrided(from.view(), to.view()));
     ASSERT_OK(CopyElements(from.view(), expected.view()));
+    if (n == 0) continue;
     EXPECT_EQ(std::memcmp(to.view().data, expected.view().data, to.view().nbytes()), 0) << n;
   }
 }
