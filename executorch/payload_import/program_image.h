@@ -17,9 +17,9 @@
 
 namespace belay::pte {
 
-// Returns the image, which refers to the program's bytes and keeps them alive. Data that no delegate
-// and no tensor uses is omitted. Precondition: OpenTranslated accepts the program. Errors of
-// AlignArena, with the method's name.
+// Returns the image, which refers to the program's bytes and keeps them alive. Data that no
+// delegate and no tensor uses is omitted. Precondition: OpenTranslated accepts the program. Errors
+// of AlignArena, with the method's name.
 absl::StatusOr<exir::ProgramImage> ImageOf(const TranslatedProgram& program);
 
 // Moves the arena's tensors to multiples of kTensorAlignment, as program files require; ExecuTorch

@@ -1,6 +1,6 @@
 // A transposed convolution as a convolution that computes the phases of its result as channels (a
-// sub-pixel convolution: Shi et al., "Is the deconvolution layer the same as a convolutional layer?",
-// 2016).
+// sub-pixel convolution: Shi et al., "Is the deconvolution layer the same as a convolutional
+// layer?", 2016).
 #ifndef BELAY_EXIR_PASSES_PHASE_CONVOLUTION_H_
 #define BELAY_EXIR_PASSES_PHASE_CONVOLUTION_H_
 
@@ -19,13 +19,13 @@ namespace belay::exir {
 //           [:, :, S_y : S_y + size_y, S_x : S_x + size_x]
 //
 // Along an axis, element s I + r of the result (phase r) reads element I + d of x through tap
-// r + p - s d of the window. So the offsets d are those from L to H, and the result has M more blocks
-// of s elements than x:
+// r + p - s d of the window. So the offsets d are those from L to H, and the result has M more
+// blocks of s elements than x:
 //
 //   L = ceil((p - k + 1) / s), H = floor((s - 1 + p) / s), K = H - L + 1
 //   M = ceil((k + o - 2 p - s) / s), P = max(-L, M + H, 0), S = s (L + P)
-//   W'[f*s*s + r_y*s + r_x, c, j_y, j_x] = W[c, f, r_y + p_y - s (L_y + j_y), r_x + p_x - s (L_x + j_x)],
-//   0 outside of W
+//   W'[f*s*s + r_y*s + r_x, c, j_y, j_x] =
+//       W[c, f, r_y + p_y - s (L_y + j_y), r_x + p_x - s (L_x + j_x)], or 0 outside of W
 struct PhaseConvolution {
   struct Axis {
     int64_t kernel, padding;  // k, p
@@ -40,8 +40,8 @@ struct PhaseConvolution {
   int64_t channels, filters, stride;
   Axis axes[2];
 
-  // nullopt unless `node` is a transposed aten.convolution with two spatial dimensions, one group, no
-  // dilation, equal strides up to 8, and a weight of these sizes, which is not empty.
+  // nullopt unless `node` is a transposed aten.convolution with two spatial dimensions, one group,
+  // no dilation, equal strides up to 8, and a weight of these sizes, which is not empty.
   static std::optional<PhaseConvolution> Of(const Node& node, const Sizes& weight);
 
   int64_t phases() const { return stride * stride; }

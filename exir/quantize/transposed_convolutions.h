@@ -18,9 +18,10 @@ namespace belay::exir {
 //
 // Conditions: weight and bias are float32 constants, only the convolution uses the weight, and a
 // PhaseConvolution (exir/passes/phase_convolution.h) exists and has at most 3 times the
-// multiply-adds. The weight "up.weight" becomes "up.weight_phases". The shuffle is decomposed to views
-// and a permutation. A shuffle by 1 and a slice of all elements are left out. Tensors in `changing` are
-// not constant. O(nodes + elements of the new weights). Errors of OpBuilder and ConstantTensor::Dense.
+// multiply-adds. The weight "up.weight" becomes "up.weight_phases". The shuffle is decomposed to
+// views and a permutation. A shuffle by 1 and a slice of all elements are left out. Tensors in
+// `changing` are not constant. O(nodes + elements of the new weights). Errors of OpBuilder and
+// ConstantTensor::Dense.
 absl::Status WriteTransposedConvolutions(ExportedProgram& program,
                                          const absl::btree_set<std::string>& changing,
                                          absl::FunctionRef<bool(const Node&)> selects);

@@ -13,14 +13,14 @@
 namespace belay::cpu {
 
 // Whether RunPlanarConvolution computes this convolution: the images have fewer than kFewChannels
-// channels, images and result are contiguous, and a window has at most half as many elements as there are
-// filters.
+// channels, images and result are contiguous, and a window has at most half as many elements as
+// there are filters.
 bool IsPlanarConvolution(const TensorView& images, const Window& window, const TensorView& out);
 
-// Computes the planes of a result [n, c, h, w] as rows of a GEMM, whose right operand are the patches of
-// the images. `filters` are packed as by PackMatrix, with rows in the order of FewChannelTaps. Needs
-// PlanarConvolutionScratch bytes of working memory. Precondition: IsPlanarConvolution, and the epilogue has
-// no operand.
+// Computes the planes of a result [n, c, h, w] as rows of a GEMM, whose right operand are the
+// patches of the images. `filters` are packed as by PackMatrix, with rows in the order of
+// FewChannelTaps. Needs PlanarConvolutionScratch bytes of working memory. Precondition:
+// IsPlanarConvolution, and the epilogue has no operand.
 absl::Status RunPlanarConvolution(const KernelContext& context, const TensorView& images,
                                   const TensorView& filters, const Window& window,
                                   const EpilogueF32& epilogue, const TensorView& out);

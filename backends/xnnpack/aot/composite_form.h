@@ -16,8 +16,8 @@ namespace belay::xnnpack {
 //   x * clamp(x + 3, 0, 6) / 6     ->  Hardswish(x)
 //   where(x > 0, x, x * weight)    ->  PReLU(x, weight)
 //
-// nullopt if it is another one, if inner operators have other users, and for tensors and slopes that
-// payloads do not support.
+// nullopt if it is another one, if inner operators have other users, and for tensors and slopes
+// that payloads do not support.
 std::optional<Operation> CompositeOperationOf(const exir::ExportedProgram& program,
                                               exir::NodeId node);
 

@@ -42,8 +42,8 @@ void PackPatches(const void* source, size_t first, size_t count, size_t stride, 
   }
 }
 
-// Scratch memory of a depthwise convolution over channels last copies, in floats: of the images, the
-// weights and the results.
+// Scratch memory of a depthwise convolution over channels last copies, in floats: of the images,
+// the weights and the results.
 struct ChannelsLastScratch {
   // Whether copies are faster than planes, whose rows are often shorter than two vectors.
   static bool Uses(const ConvGeometry& g) {

@@ -39,8 +39,9 @@ struct ConvGeometry {
   int64_t shift(int d, int64_t k) const { return k * dilation[d] - padding[d]; }
 };
 
-// Packs `count` elements of a row of a panel, from result `first` on: those that kernel position k[3] reads
-// from the channel `volume`, [depth, height, width]. Elements outside of the volume are zeros.
+// Packs `count` elements of a row of a panel, from result `first` on: those that kernel position
+// k[3] reads from the channel `volume`, [depth, height, width]. Elements outside of the volume are
+// zeros.
 void PackPatchRow(const ConvGeometry& g, const float* volume, const int64_t* k, int64_t first,
                   int64_t count, float* panel);
 

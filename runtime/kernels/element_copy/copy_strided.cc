@@ -92,8 +92,8 @@ HWY_INLINE int64_t TransposeColumns(const T* HWY_RESTRICT in, int64_t in_row, T*
   return c;
 }
 
-// Interleaves two planes to pairs. Processes whole vectors and returns the number of pairs done, at most
-// `count`.
+// Interleaves two planes to pairs. Processes whole vectors and returns the number of pairs done, at
+// most `count`.
 template <class T>
 HWY_INLINE int64_t PairsOfPlanes(const T* HWY_RESTRICT in, int64_t plane, T* HWY_RESTRICT out,
                                  int64_t count) {
@@ -154,8 +154,8 @@ HWY_INLINE int64_t PlanesOfPixels(const T* HWY_RESTRICT in, T* HWY_RESTRICT out,
   return i;
 }
 
-// Deinterleaves the first kRows elements of groups of four to planes. Returns `count`, or 0 if there are
-// too few groups.
+// Deinterleaves the first kRows elements of groups of four to planes. Returns `count`, or 0 if
+// there are too few groups.
 template <int kRows, class T>
 HWY_INLINE int64_t PlanesOfQuads(const T* HWY_RESTRICT in, T* HWY_RESTRICT out, int64_t plane,
                                  int64_t count) {
@@ -211,8 +211,8 @@ void Transpose(const void* source, int64_t in_row, void* target, int64_t out_row
     columns -= done;
   }
   // Tiles that read whole cache lines of 64 bytes. If the rows of the result are far apart, long
-  // runs of each are written; and whole lines at once if the lines of 16 rows have at most two sets of
-  // the first-level cache, where they would evict each other.
+  // runs of each are written; and whole lines at once if the lines of 16 rows have at most two sets
+  // of the first-level cache, where they would evict each other.
   constexpr int64_t kTile = 16 / sizeof(T), kLine = 64 / sizeof(T);
   const bool far = out_row > in_row;
   const bool whole_lines = far && out_row * int64_t{sizeof(T)} % 2048 == 0;

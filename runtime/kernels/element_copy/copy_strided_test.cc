@@ -100,8 +100,8 @@ TEST(CopyStridedTest, InterleavedPlanes) {
   }
 }
 
-// Rows of a transposition that are some of the elements of each group of four. The last group ends with the
-// last row, at the end of the memory.
+// Rows of a transposition that are some of the elements of each group of four. The last group ends
+// with the last row, at the end of the memory.
 TEST(CopyStridedTest, PlanesOfSomeElementsOfGroups) {
   for (const DType dtype : {DType::kUint8, DType::kInt16, DType::kFloat32, DType::kFloat64}) {
     const size_t size = DTypeSize(dtype);

@@ -42,7 +42,8 @@ struct Row {
     }
     for (int64_t i = first; i < last; ++i) FillRun(constant, unit, bytes, to + i * step);
   }
-  // Position i gets position start + slope * i of the source. kBytes of a position, or 0 for any number.
+  // Position i gets position start + slope * i of the source. kBytes of a position, or 0 for any
+  // number.
   template <size_t kBytes>
   void CopyEach(const std::byte* from, std::byte* to, int64_t first, int64_t last, int64_t start,
                 int64_t slope) const {

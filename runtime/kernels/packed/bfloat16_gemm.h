@@ -32,8 +32,8 @@ using BFloat16GemmArgs = ProductArgs<BFloat16>;
 // Elements of the arguments' `copy`; 0 if AMX is not used. If `copy` is null, GEMMs with
 // noncontiguous rows of A do not use AMX.
 CheckedInt BFloat16CopySize(int64_t k, int64_t taps);
-// Floats of the arguments' `widened`; 0 if GEMMs of this depth multiply bfloat16. If `widened` is null,
-// they do, too. Depends on the instruction set.
+// Floats of the arguments' `widened`; 0 if GEMMs of this depth multiply bfloat16. If `widened` is
+// null, they do, too. Depends on the instruction set.
 CheckedInt WidenedSize(int64_t k, int64_t taps);
 
 void PackedGemmRange(const BFloat16GemmArgs& args, size_t first_row, size_t last_row,
