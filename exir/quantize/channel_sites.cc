@@ -1,13 +1,13 @@
 #include "exir/quantize/channel_sites.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <string_view>
 
 #include "absl/container/flat_hash_map.h"
 #include "exir/builder/op_builder.h"
+#include "exir/ir/float_elements.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/passes/constant_input.h"
 #include "runtime/core/status_macros.h"
@@ -214,9 +214,7 @@ absl::StatusOr<ConstantTensor> ScaledConstants::Scale(const ConstantTensor& tens
       return entry.scaled;
     }
   }
-  ABSL_ASSIGN_OR_RETURN(const Storage dense, tensor.Dense());
-  std::vector<float> elements(static_cast<size_t>(tensor.view().numel()));
-  std::memcpy(elements.data(), dense.bytes.data(), elements.size() * sizeof(float));
+  ABSL_ASSIGN_OR_RETURN(std::vector<float> elements, FloatElements(tensor));
   for (const auto& [axis, by_channel] : factors) {
     const std::vector<uint32_t> channels = ChannelsOf(tensor.sizes(), axis);
     for (size_t i = 0; i < elements.size(); ++i) elements[i] *= by_channel[channels[i]];

@@ -10,6 +10,7 @@
 #include "absl/types/span.h"
 #include "exir/builder/op_builder.h"
 #include "exir/builder/op_shorthand.h"
+#include "exir/ir/float_elements.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/passes/constant_input.h"
 #include "exir/passes/merge_batch_norm.h"
@@ -192,8 +193,7 @@ class Quantization {
           tensor->sizes() != Sizes{weight.rows}) {
         return false;
       }
-      ABSL_ASSIGN_OR_RETURN(const Storage dense, tensor->Dense());
-      const auto* elements = reinterpret_cast<const float*>(dense.bytes.data());
+      ABSL_ASSIGN_OR_RETURN(const std::vector<float> elements, FloatElements(*tensor));
       for (size_t n = 0; n < bias.size(); ++n) bias[n] += elements[n];
       name = absl::StrCat(constants_.NameOf(*before), "_corrected");
       replaced_.insert(*before);

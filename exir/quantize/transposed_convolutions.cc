@@ -7,6 +7,7 @@
 
 #include "exir/builder/op_builder.h"
 #include "exir/ir/constant.h"
+#include "exir/ir/float_elements.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/passes/constant_input.h"
 #include "exir/passes/phase_convolution.h"
@@ -17,12 +18,6 @@ namespace {
 
 // A quantized convolution is faster than a transposed one of float32 by more than this factor.
 constexpr int64_t kMostWork = 3;
-
-absl::StatusOr<std::vector<float>> ElementsOf(const ConstantTensor& tensor) {
-  ABSL_ASSIGN_OR_RETURN(const Storage storage, tensor.Dense());
-  const auto* first = reinterpret_cast<const float*>(storage.bytes.data());
-  return std::vector<float>(first, first + tensor.view().numel());
-}
 
 // The operators to which aten.pixel_shuffle is decomposed.
 Argument PixelShuffle(OpBuilder& b, const Argument& x, int64_t channels, int64_t factor) {
@@ -56,13 +51,13 @@ absl::Status WriteTransposedConvolutions(ExportedProgram& program,
       const ValueId* value = bias.get_if<ValueId>();
       const ConstantTensor* numbers = value == nullptr ? nullptr : constants.Find(*value);
       if (numbers == nullptr || numbers->dtype() != DType::kFloat32) continue;
-      ABSL_ASSIGN_OR_RETURN(const std::vector<float> elements, ElementsOf(*numbers));
+      ABSL_ASSIGN_OR_RETURN(const std::vector<float> elements, FloatElements(*numbers));
       std::vector<float> repeated = phases->Bias(elements);
       const Sizes sizes = {static_cast<int64_t>(repeated.size())};
       ABSL_ASSIGN_OR_RETURN(ConstantTensor added, FloatConstant(sizes, std::move(repeated)));
       bias = Argument(constants.AddDerived(*value, "_phases", std::move(added)));
     }
-    ABSL_ASSIGN_OR_RETURN(const std::vector<float> elements, ElementsOf(*tensor));
+    ABSL_ASSIGN_OR_RETURN(const std::vector<float> elements, FloatElements(*tensor));
     ABSL_ASSIGN_OR_RETURN(ConstantTensor filters,
                           FloatConstant(phases->weight_sizes(), phases->Weight(elements)));
     const ValueId before = *weight;

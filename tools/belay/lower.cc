@@ -96,10 +96,6 @@ void PrintUncheckedGuards(const std::vector<exir::UncheckedGuard>& guards) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 // Converts a program of ExecuTorch.
 int Convert(const LowerOptions& options) {
   if (const absl::Status status = CheckFiles(options, {options.input}); !status.ok()) {

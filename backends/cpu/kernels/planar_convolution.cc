@@ -29,26 +29,6 @@ struct Memory {
   CheckedInt rows, panels, total;
 };
 
-struct Patches {
-  const ConvGeometry* g;
-  const float* image;
-};
-
-// Implements PackPanelFn: rows in the order of FewChannelTaps.
-void PackPatches(const void* source, size_t first, size_t count, size_t stride, float* panel) {
-  const Patches& patches = *static_cast<const Patches*>(source);
-  const ConvGeometry& g = *patches.g;
-  for (int64_t y = 0; y < g.kernel[1]; ++y) {
-    for (int64_t x = 0; x < g.kernel[2]; ++x) {
-      const int64_t k[3] = {0, y, x};
-      for (int64_t c = 0; c < g.channels; ++c, panel += stride) {
-        PackPatchRow(g, patches.image + c * g.plane(), k, static_cast<int64_t>(first),
-                     static_cast<int64_t>(count), panel);
-      }
-    }
-  }
-}
-
 }  // namespace
 
 bool IsPlanarConvolution(const TensorView& images, const Window& window, const TensorView& out) {
@@ -91,7 +71,8 @@ absl::Status RunPlanarConvolution(const KernelContext& context, const TensorView
   args.epilogue.bias = nullptr;
   args.row_bias = epilogue.bias;
   for (int64_t n = 0; n < g.batch; ++n) {
-    const Patches patches = {&g, images.as<const float>() + n * g.channels * g.plane()};
+    const PatchSource patches = {&g, images.as<const float>() + n * g.channels * g.plane(),
+                                 /*channels_innermost=*/true};
     args.pack_source = &patches;
     args.c = out.as<float>() + n * g.filters * g.out_plane();
     Gemm(context, args);

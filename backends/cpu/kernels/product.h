@@ -25,15 +25,17 @@ struct RowProductMemory {
   explicit RowProductMemory(int64_t k)
       : tile(static_cast<int64_t>(TileSize<T>(static_cast<size_t>(k), static_cast<size_t>(k)))) {
     if constexpr (std::is_same_v<T, BFloat16>) widened = WidenedSize(k, 1);
-    bytes = WholeLines(CheckedInt(tile) * CheckedInt(int64_t{sizeof(T)})) +
-            widened * CheckedInt(int64_t{sizeof(float)});
+    bytes = tile_bytes() + widened * CheckedInt(int64_t{sizeof(float)});
   }
   // Sets the arguments' memory to that of a thread.
   void Assign(std::byte* memory, ProductArgs<T>& g) const {
     if (tile != 0) g.tile = reinterpret_cast<T*>(memory);
     if (widened.value() == 0) return;
-    g.widened = reinterpret_cast<float*>(
-        memory + WholeLines(CheckedInt(tile) * CheckedInt(int64_t{sizeof(T)})).value());
+    g.widened = reinterpret_cast<float*>(memory + tile_bytes().value());
+  }
+
+  CheckedInt tile_bytes() const {
+    return WholeLines(CheckedInt(tile) * CheckedInt(int64_t{sizeof(T)}));
   }
 
   int64_t tile;            // elements

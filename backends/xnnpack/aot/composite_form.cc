@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/xnnpack/aot/weight.h"
+#include "exir/ir/float_elements.h"
 #include "exir/ir/match.h"
 #include "runtime/core/sizes.h"
 #include "runtime/core/status_macros.h"
@@ -81,7 +82,7 @@ absl::Status ReadSlopes(const OperationReader& r, const Argument& input, const A
                         bool broadcasts, Operation& operation) {
   ABSL_ASSIGN_OR_RETURN(const ValueId x, r.Tensor(input));
   ABSL_ASSIGN_OR_RETURN(const exir::ConstantTensor constant, r.FloatConstant(weight, "weight"));
-  ABSL_ASSIGN_OR_RETURN(std::vector<float> slopes, FloatsOf(constant));
+  ABSL_ASSIGN_OR_RETURN(std::vector<float> slopes, exir::FloatElements(constant));
   if (!std::all_of(slopes.begin(), slopes.end(),
                    [](float slope) { return std::isfinite(slope); })) {
     return WhyNot("a slope is not finite");

@@ -1,11 +1,11 @@
 #include "backends/xnnpack/aot/operation_reader.h"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <variant>
 
 #include "backends/xnnpack/aot/weight.h"
+#include "exir/ir/float_elements.h"
 #include "exir/ir/text.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
@@ -115,7 +115,7 @@ absl::StatusOr<std::vector<float>> OperationReader::Channels(std::string_view na
   if (constant.tensor.sizes()[0] != channels || constant.is_quantized()) {
     return WhyNot(absl::StrCat(name, " has other channels, or is quantized"));
   }
-  return FloatsOf(constant.tensor);
+  return exir::FloatElements(constant.tensor);
 }
 
 absl::StatusOr<exir::ConstantTensor> OperationReader::FloatConstant(const Argument& argument,
@@ -158,15 +158,6 @@ absl::Status OperationReader::CheckOneResult(std::string_view others) const {
     }
   }
   return absl::OkStatus();
-}
-
-absl::StatusOr<std::vector<float>> FloatsOf(const exir::ConstantTensor& constant) {
-  ABSL_ASSIGN_OR_RETURN(const exir::Storage dense, constant.Dense());
-  std::vector<float> numbers(static_cast<size_t>(constant.view().numel()));
-  if (!numbers.empty()) {
-    std::memcpy(numbers.data(), dense.bytes.data(), numbers.size() * sizeof(float));
-  }
-  return numbers;
 }
 
 }  // namespace belay::xnnpack

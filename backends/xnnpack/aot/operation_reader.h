@@ -81,9 +81,6 @@ class OperationReader {
   absl::Status CheckOneResult(std::string_view others) const;
 };
 
-// The elements of a float32 constant, row-major. Errors of ConstantTensor::Dense.
-absl::StatusOr<std::vector<float>> FloatsOf(const exir::ConstantTensor& constant);
-
 }  // namespace belay::xnnpack
 
 #endif  // BELAY_BACKENDS_XNNPACK_AOT_OPERATION_READER_H_

@@ -20,28 +20,6 @@ namespace {
 
 constexpr DTypeSet kTypes = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
 
-// Source of PackPatches: the channels of one group of one image.
-struct Patches {
-  const ConvGeometry* g;
-  const float* image;
-};
-
-void PackPatches(const void* source, size_t first, size_t count, size_t stride, float* panel) {
-  const Patches& patches = *static_cast<const Patches*>(source);
-  const ConvGeometry& g = *patches.g;
-  int64_t k[3];
-  for (int64_t c = 0; c < g.group_channels(); ++c) {
-    for (k[0] = 0; k[0] < g.kernel[0]; ++k[0]) {
-      for (k[1] = 0; k[1] < g.kernel[1]; ++k[1]) {
-        for (k[2] = 0; k[2] < g.kernel[2]; ++k[2], panel += stride) {
-          PackPatchRow(g, patches.image + c * g.plane(), k, static_cast<int64_t>(first),
-                       static_cast<int64_t>(count), panel);
-        }
-      }
-    }
-  }
-}
-
 // Scratch memory of a depthwise convolution over channels last copies, in floats: of the images,
 // the weights and the results.
 struct ChannelsLastScratch {
@@ -69,6 +47,14 @@ void ForEachImage(int64_t first, int64_t last, int64_t height, Fn fn) {
   }
 }
 
+TensorView RowsOf(const float* data, int64_t channels, int64_t pixels, Strides strides) {
+  TensorView view;
+  view.sizes = {channels, pixels};
+  view.strides = strides;
+  view.data = const_cast<float*>(data);
+  return view;
+}
+
 void DepthwiseChannelsLast(const KernelContext& context, const ConvGeometry& g, const float* input,
                            const float* weight, const float* bias, float* out, float* scratch) {
   const ChannelsLastScratch parts(g);
@@ -76,23 +62,23 @@ void DepthwiseChannelsLast(const KernelContext& context, const ConvGeometry& g, 
   float* const weights = images + parts.images.value();
   float* const results = weights + parts.weights.value();
   PackDepthwise(weight, g.channels, g.taps(), g.taps(), 1, weights);
-  // Copies rows [y, end_y) of an image between [c, h, w] and [h, w, c].
-  const auto views = [&](const float* planes, const float* pixels, int64_t width, int64_t plane,
-                         int64_t image, int64_t y, int64_t end_y, TensorView& planar,
-                         TensorView& last) {
-    planar.sizes = last.sizes = {g.channels, (end_y - y) * width};
-    planar.strides = {plane, 1};
-    last.strides = {1, g.channels};
-    planar.data = const_cast<float*>(planes) + image * g.channels * plane + y * width;
-    last.data = const_cast<float*>(pixels) + (image * plane + y * width) * g.channels;
+  // Rows [y, end_y) of an image, as [c, pixels], in memory of [n, c, h, w] and of [n, h, w, c].
+  const auto planar = [&](const float* data, int64_t plane, int64_t width, int64_t image, int64_t y,
+                          int64_t end_y) {
+    return RowsOf(data + image * g.channels * plane + y * width, g.channels, (end_y - y) * width,
+                  {plane, 1});
+  };
+  const auto pixels = [&](const float* data, int64_t plane, int64_t width, int64_t image, int64_t y,
+                          int64_t end_y) {
+    return RowsOf(data + (image * plane + y * width) * g.channels, g.channels, (end_y - y) * width,
+                  {1, g.channels});
   };
   const double elements = static_cast<double>(g.batch * g.channels * g.plane());
   RunRanges(context, g.batch * g.size[1], 1, kElementWork * elements,
             [&](int, int64_t first, int64_t last) {
               ForEachImage(first, last, g.size[1], [&](int64_t image, int64_t y, int64_t end_y) {
-                TensorView from, to;
-                views(input, images, g.size[2], g.plane(), image, y, end_y, from, to);
-                CopyConvertible(from, to);
+                CopyConvertible(planar(input, g.plane(), g.size[2], image, y, end_y),
+                                pixels(images, g.plane(), g.size[2], image, y, end_y));
               });
             });
   DepthwiseArgs args;
@@ -122,9 +108,8 @@ void DepthwiseChannelsLast(const KernelContext& context, const ConvGeometry& g, 
               ForEachImage(first, last, g.out[1], [&](int64_t image, int64_t y, int64_t end_y) {
                 if (pace.Stop((end_y - y) * row_work)) return;
                 DepthwiseRows(args, image * g.out[1] + y, image * g.out[1] + end_y);
-                TensorView from, to;
-                views(out, results, g.out[2], g.out_plane(), image, y, end_y, to, from);
-                CopyConvertible(from, to);
+                CopyConvertible(pixels(results, g.out_plane(), g.out[2], image, y, end_y),
+                                planar(out, g.out_plane(), g.out[2], image, y, end_y));
               });
             });
 }
@@ -149,7 +134,7 @@ void Dense(const KernelContext& context, const ConvGeometry& g, const float* inp
   for (int64_t n = 0; n < g.batch; ++n) {
     for (int64_t group = 0; group < g.groups; ++group) {
       const float* image = input + (n * g.channels + group * g.group_channels()) * g.plane();
-      const Patches patches{&g, image};
+      const PatchSource patches{&g, image};
       PackedGemmArgs args;
       args.m = static_cast<size_t>(g.group_filters());
       args.n = static_cast<size_t>(g.out_plane());

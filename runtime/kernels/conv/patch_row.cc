@@ -8,8 +8,13 @@
 
 namespace belay {
 
-void PackPatchRow(const ConvGeometry& g, const float* volume, const int64_t* k, int64_t first,
-                  int64_t count, float* panel) {
+namespace {
+
+// Packs `count` elements of a row of a panel, from result `first` on: those that kernel position
+// k[3] reads from the channel `volume`, [depth, height, width]. Elements outside of the volume are
+// zeros.
+void PackRow(const ConvGeometry& g, const float* volume, const int64_t* k, int64_t first,
+             int64_t count, float* panel) {
   const int64_t width = g.out[2];
   const int64_t shift_x = g.shift(2, k[2]);
   const InsideRange inside = Inside(g.stride[2], shift_x, g.size[2], width);
@@ -38,6 +43,28 @@ void PackPatchRow(const ConvGeometry& g, const float* volume, const int64_t* k, 
     if (++y == g.out[1]) {
       y = 0;
       ++z;
+    }
+  }
+}
+
+}  // namespace
+
+void PackPatches(const void* source, size_t first, size_t count, size_t stride, float* panel) {
+  const PatchSource& patches = *static_cast<const PatchSource*>(source);
+  const ConvGeometry& g = *patches.g;
+  const int64_t channels = g.group_channels();
+  const int64_t channel_step = patches.channels_innermost ? 1 : g.taps(),
+                tap_step = patches.channels_innermost ? channels : 1;
+  int64_t k[3];
+  for (int64_t c = 0; c < channels; ++c) {
+    int64_t row = c * channel_step;
+    for (k[0] = 0; k[0] < g.kernel[0]; ++k[0]) {
+      for (k[1] = 0; k[1] < g.kernel[1]; ++k[1]) {
+        for (k[2] = 0; k[2] < g.kernel[2]; ++k[2], row += tap_step) {
+          PackRow(g, patches.image + c * g.plane(), k, static_cast<int64_t>(first),
+                  static_cast<int64_t>(count), panel + row * static_cast<int64_t>(stride));
+        }
+      }
     }
   }
 }

@@ -2,6 +2,7 @@
 #ifndef BELAY_RUNTIME_KERNELS_CONV_PATCH_ROW_H_
 #define BELAY_RUNTIME_KERNELS_CONV_PATCH_ROW_H_
 
+#include <cstddef>
 #include <cstdint>
 
 namespace belay {
@@ -39,11 +40,17 @@ struct ConvGeometry {
   int64_t shift(int d, int64_t k) const { return k * dilation[d] - padding[d]; }
 };
 
-// Packs `count` elements of a row of a panel, from result `first` on: those that kernel position
-// k[3] reads from the channel `volume`, [depth, height, width]. Elements outside of the volume are
-// zeros.
-void PackPatchRow(const ConvGeometry& g, const float* volume, const int64_t* k, int64_t first,
-                  int64_t count, float* panel);
+// Source of PackPatches: the channels of one group of one image.
+struct PatchSource {
+  const ConvGeometry* g;
+  const float* image;
+  // Whether the rows of a panel are those of kernel positions with all channels. Otherwise they are
+  // those of channels with all kernel positions.
+  bool channels_innermost = false;
+};
+
+// Implements PackPanelFn (runtime/kernels/packed/packed_gemm.h) for a PatchSource.
+void PackPatches(const void* source, size_t first, size_t count, size_t stride, float* panel);
 
 }  // namespace belay
 

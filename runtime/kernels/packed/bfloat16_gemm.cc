@@ -133,32 +133,25 @@ void MultiplyByTiles(const BFloat16GemmArgs& g, size_t first_row, size_t last_ro
 // With fewer rows, copying B costs more than it saves.
 constexpr size_t kLeastWidenedRows = 8;
 
-using Halves = hn::Rebind<uint16_t, TagF32>;
-using Words = hn::RebindToUnsigned<TagF32>;
-
 HWY_INLINE void WidenRow(const BFloat16* HWY_RESTRICT from, size_t n, float* HWY_RESTRICT to) {
   const TagF32 d;
-  const auto* HWY_RESTRICT halves = reinterpret_cast<const uint16_t*>(from);
-  const auto widen = [&](auto v) HWY_ATTR {
-    return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(Words(), v)));
-  };
+  const size_t lanes = hn::Lanes(d);
   size_t i = 0;
-  for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) {
-    hn::StoreU(widen(hn::LoadU(Halves(), halves + i)), d, to + i);
-  }
-  if (i < n) hn::StoreN(widen(hn::LoadN(Halves(), halves + i, n - i)), d, to + i, n - i);
+  for (; i + lanes <= n; i += lanes) hn::StoreU(LoadSome(d, from + i, lanes), d, to + i);
+  if (i < n) hn::StoreN(LoadSome(d, from + i, n - i), d, to + i, n - i);
 }
 
 // Widens a panel of B to the layout of floats.
 HWY_INLINE void WidenPanel(const BFloat16* HWY_RESTRICT from, size_t depth,
                            float* HWY_RESTRICT to) {
   const TagF32 d;
+  const hn::RebindToUnsigned<TagF32> d32;
   const auto* HWY_RESTRICT words = reinterpret_cast<const uint32_t*>(from);
   for (size_t p = 0; p < depth; p += 2, to += 2 * kPanelColumns, words += kPanelColumns) {
     for (size_t j = 0; j < kPanelColumns; j += hn::Lanes(d)) {
-      const auto pair = hn::LoadU(Words(), words + j);
+      const auto pair = hn::LoadU(d32, words + j);
       hn::StoreU(hn::BitCast(d, hn::ShiftLeft<16>(pair)), d, to + j);
-      hn::StoreU(hn::BitCast(d, hn::And(pair, hn::Set(Words(), 0xFFFF0000u))), d,
+      hn::StoreU(hn::BitCast(d, hn::And(pair, hn::Set(d32, 0xFFFF0000u))), d,
                  to + kPanelColumns + j);
     }
   }

@@ -21,6 +21,9 @@ using exir::SymInt;
 using exir::ValueId;
 using SymSizes = std::vector<SymInt>;
 
+// Keeps products of sizes far from overflow; that of the decomposition.
+constexpr int64_t kMostFactor = int64_t{1} << 20;
+
 class PixelShuffleFusion : NodeLowering {
  public:
   PixelShuffleFusion(exir::ExportedProgram& program, FusedHandles& handles)
@@ -48,27 +51,24 @@ class PixelShuffleFusion : NodeLowering {
     if (!dims.has_value() || !graph_.HasOneUse(cut) || !graph_.HasOneUse(moved)) return false;
     const SymSizes &from = graph_.MetaOf(x).sizes, &parts = graph_.MetaOf(cut).sizes,
                    &to = graph_.MetaOf(graph_.ResultOf(id)).sizes;
-    const OpOverload* op = nullptr;
-    int64_t factor = 0;
-    if (*dims == std::vector<int64_t>{0, 1, 4, 2, 5, 3}) {
-      op = shuffle_;
-      factor = parts[2].AsInt().value_or(0);
+    const bool shuffles = *dims == std::vector<int64_t>{0, 1, 4, 2, 5, 3};
+    if (!shuffles && *dims != std::vector<int64_t>{0, 1, 3, 5, 2, 4}) return false;
+    const int64_t factor = parts[shuffles ? 2 : 3].AsInt().value_or(0);
+    if (factor < 2 || factor > kMostFactor) return false;
+    if (shuffles) {
       if (parts[3] != SymInt(factor) ||
           from != SymSizes{parts[0], parts[1] * (factor * factor), parts[4], parts[5]} ||
           to != SymSizes{parts[0], parts[1], parts[4] * factor, parts[5] * factor}) {
         return false;
       }
-    } else if (*dims == std::vector<int64_t>{0, 1, 3, 5, 2, 4}) {
-      op = unshuffle_;
-      factor = parts[3].AsInt().value_or(0);
+    } else {
       if (parts[5] != SymInt(factor) ||
           from != SymSizes{parts[0], parts[1], parts[2] * factor, parts[4] * factor} ||
           to != SymSizes{parts[0], parts[1] * (factor * factor), parts[2], parts[4]}) {
         return false;
       }
     }
-    if (op == nullptr || factor < 2) return false;
-    editor_.SetTarget(id, op);
+    editor_.SetTarget(id, shuffles ? shuffle_ : unshuffle_);
     editor_.SetArguments(id, {Argument(x), Argument(factor)});
     for (NodeId fused : {permute, view}) {
       handles_.Fuse(editor_, id, fused);

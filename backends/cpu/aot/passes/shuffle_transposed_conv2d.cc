@@ -26,6 +26,7 @@ using exir::ValueId;
 
 // Filters that a vector of the kernel computes at once.
 constexpr int64_t kVector = 16;
+
 int64_t Vectors(int64_t filters) { return (filters + kVector - 1) / kVector; }
 
 // Whether the convolution has fewer multiply-adds, counted in vectors, than a convolution per phase.
