@@ -66,6 +66,20 @@ bool Matches(const Parts& parts, const std::byte* want, const std::byte* got,
   return true;
 }
 
+// Returns the largest finite |part| of a tensor; 0 if no element has one.
+double LargestMagnitude(const TensorView& tensor, const Parts& parts) {
+  const auto size = static_cast<int64_t>(DTypeSize(tensor.dtype));
+  double largest = 0;
+  for (StridedIterator<1> it(tensor.sizes, {tensor.strides}); !it.done(); it.Next()) {
+    for (size_t part = 0; part < parts.count; ++part) {
+      const double value = std::abs(
+          FloatAt(parts.dtype, tensor.as<std::byte>() + it.offset(0) * size + part * parts.size));
+      if (std::isfinite(value)) largest = std::max(largest, value);
+    }
+  }
+  return largest;
+}
+
 // Formats an element; `exact` prints all digits that distinguish it from other values.
 std::string Text(const Parts& parts, const std::byte* at, bool exact) {
   const auto part = [&](const std::byte* p) {
@@ -116,6 +130,10 @@ absl::Status CompareTensors(const TensorView& want, const TensorView& got,
     limits.rtol = std::max(limits.rtol, precision);
   }
   const Parts parts(want.dtype);
+  if (closeness.by_precision && closeness.elements == Elements::kClose &&
+      IsFloatingPoint(parts.dtype)) {
+    limits.atol += limits.rtol * Closeness::kOfLargest * LargestMagnitude(want, parts);
+  }
   const auto size = static_cast<int64_t>(DTypeSize(want.dtype));
   int64_t differing = 0, index = 0;
   std::string first;

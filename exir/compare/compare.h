@@ -21,8 +21,11 @@ struct Closeness {
   };
   Elements elements = Elements::kClose;
   double atol = 0, rtol = 0;
-  // float16 and bfloat16 get at least the tolerance that their precision needs.
+  // Allows for the rounding of sums: float16 and bfloat16 get at least the tolerance that their
+  // precision needs, and each element of any dtype may also deviate by rtol * kOfLargest of the
+  // tensor's largest finite |want|, since a sum whose terms cancel keeps the error of the terms.
   bool by_precision = false;
+  static constexpr double kOfLargest = 0.01;
   // If one side is infinite or NaN, the other may be anything.
   bool finite_only = false;
 };

@@ -78,6 +78,23 @@ TEST(CompareTensorsTest, LowPrecisionDtypesGetWiderTolerance) {
   EXPECT_FALSE(Same<Half>(1, 1.01, kByPrecision));
 }
 
+TEST(CompareTensorsTest, CanceledSumsMayDeviateByAShareOfTheLargestValue) {
+  constexpr Closeness kClose = {.rtol = 1e-4, .by_precision = true};  // 1e-6 of the largest
+  const TestTensor want = TestTensor::Of<float>({4}, {1000, -2000, kInfinity, 0.1f});
+  const auto got = [](float last) {
+    return TestTensor::Of<float>({4}, {1000, -2000, kInfinity, last});
+  };
+  EXPECT_TRUE(CompareTensors(want, got(0.1019f), kClose).ok());
+  EXPECT_FALSE(CompareTensors(want, got(0.1022f), kClose).ok());
+  EXPECT_FALSE(CompareTensors(want, got(0.1019f), {.rtol = 1e-4}).ok());
+  EXPECT_FALSE(CompareTensors(want, got(0.1001f), {.by_precision = true}).ok());  // rtol 0: equal
+  using Complex = std::complex<float>;
+  EXPECT_TRUE(CompareTensors(TestTensor::Of<Complex>({2}, {Complex(0, 2000), Complex(0.1f, 0)}),
+                             TestTensor::Of<Complex>({2}, {Complex(0, 2000), Complex(0.1019f, 0)}),
+                             kClose)
+                  .ok());
+}
+
 TEST(CompareTensorsTest, ComparesComplexNumbersByPart) {
   using Complex = std::complex<float>;
   EXPECT_TRUE(Same<Complex>({1000, 1}, {1001, 1}, {.rtol = 0.01}));

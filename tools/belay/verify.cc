@@ -50,7 +50,8 @@ void PrintDeviations(const std::vector<exir::Deviation>& deviations,
               << deviations[i].relative << "\n";
   }
   std::cout << "allowed: " << closeness.atol << " + " << closeness.rtol
-            << " of the expected value, more for float16 and bfloat16\n";
+            << " of the expected value + " << closeness.rtol * exir::Closeness::kOfLargest
+            << " of the tensor's largest value, more for float16 and bfloat16\n";
 }
 
 // Prints the nodes with a gap, the largest first.
