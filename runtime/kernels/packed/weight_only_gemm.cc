@@ -11,7 +11,6 @@
 #define HWY_TARGET_INCLUDE "runtime/kernels/packed/weight_only_gemm.cc"
 #include "hwy/foreach_target.h"
 // Must come after foreach_target.h.
-#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "runtime/kernels/packed/row_epilogue-inl.h"
 
@@ -28,15 +27,16 @@ using TagF32 = hn::CappedTag<float, kColumns / kVectors>;
 using TagU32 = hn::RebindToUnsigned<TagF32>;
 using V = hn::Vec<TagF32>;
 
-// Prefetches the lines at some distance after `kBytes` bytes of B. A core decodes few lines at a
-// time, so that memory would be idle otherwise: 2.8 instead of 3.4 ms for a token of 110 million
-// int8 weights on a Zen 5. Never faults.
+// Prefetches the lines at some distance after `kBytes` bytes of B to the L2 cache. A core decodes few
+// lines at a time, so that memory would be idle otherwise: 2.8 instead of 3.4 ms for a token of 110
+// million int8 weights on a Zen 5; 45 instead of 59 ms for 268 million bfloat16 weights on Sapphire
+// Rapids, and 49 ms if they are prefetched to the L1 cache. Never faults.
 template <size_t kBytes>
 HWY_INLINE void FetchAhead(const void* bytes) {
   constexpr size_t kAhead = size_t{8} << 10, kLine = 64;
   HWY_UNROLL(kBytes / kLine)
   for (size_t i = 0; i < kBytes; i += kLine) {
-    hwy::Prefetch(static_cast<const std::byte*>(bytes) + kAhead + i);
+    __builtin_prefetch(static_cast<const std::byte*>(bytes) + kAhead + i, /*rw=*/0, /*locality=*/2);
   }
 }
 
@@ -76,7 +76,10 @@ class BFloat16Decoder {
   BFloat16Decoder(const void* panel, size_t column)
       : b_(static_cast<const uint16_t*>(panel) + column) {}
   HWY_INLINE void Start(const float*) {}
-  HWY_INLINE void Load(size_t row) { at_ = b_ + row * kColumns; }
+  HWY_INLINE void Load(size_t row) {
+    at_ = b_ + row * kColumns;
+    FetchAhead<kBlockRows * kVectors * hn::MaxLanes(TagF32()) * sizeof(uint16_t)>(at_);
+  }
   HWY_INLINE V Row(size_t row, size_t v) const {
     const hn::Rebind<uint16_t, TagF32> d16;
     const auto bits = hn::LoadU(d16, at_ + row * kColumns + v * hn::Lanes(d16));
