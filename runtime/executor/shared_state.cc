@@ -88,6 +88,20 @@ class InitialContents {
   uint64_t compared_ = 0;
 };
 
+// Writes `content`, zeros if it is null, to `bytes` bytes. Pages that do not change are not written,
+// so they use no memory if they never were: the caches of a language model use memory only as far
+// as they are filled. `is_zero`: `to` is known to be zero, and unchanged pages are not read either.
+void WriteContent(const std::byte* content, uint64_t bytes, bool is_zero, std::byte* to) {
+  constexpr uint64_t kPage = 4096;
+  static constexpr std::byte kZeros[kPage] = {};
+  for (uint64_t at = 0; at < bytes; at += kPage) {
+    const auto size = static_cast<size_t>(std::min(kPage, bytes - at));
+    const std::byte* const from = content == nullptr ? kZeros : content + at;
+    const std::byte* const now = is_zero ? kZeros : to + at;
+    if (std::memcmp(now, from, size) != 0) std::memcpy(to + at, from, size);
+  }
+}
+
 bool SameTensor(const TensorPlan& a, const TensorPlan& b) {
   return a.dtype == b.dtype && a.sizes == b.sizes && a.dim_order == b.dim_order;
 }
@@ -175,11 +189,13 @@ absl::StatusOr<SharedState> SharedState::Create(const Program& program,
     }
     bytes = *aligned;
   }
-  ABSL_ASSIGN_OR_RETURN(shared.memory_, AlignedBuffer::Create(bytes));
+  // Not Create(): a huge page would use memory for the neighbors of a written row.
+  ABSL_ASSIGN_OR_RETURN(shared.memory_, AlignedBuffer::Reserve(bytes));
+  ABSL_RETURN_IF_ERROR(shared.memory_.Commit(0, bytes));
   for (auto& [name, buffer] : shared.buffers_) {
     if (buffer.bytes > 0) buffer.view.data = shared.memory_.data() + buffer.offset;
   }
-  shared.Reset();
+  shared.Write(/*is_zero=*/true);
   return shared;
 }
 
@@ -235,16 +251,15 @@ std::vector<std::string> SharedState::names() const {
   return names;
 }
 
-void SharedState::Reset() {
+void SharedState::Write(bool is_zero) {
   for (auto& [name, buffer] : buffers_) {
-    if (buffer.bytes == 0) continue;
-    if (buffer.plan->initial.has_value()) {
-      std::memcpy(buffer.view.data, buffer.plan->initial->data(), buffer.bytes);
-    } else {
-      std::memset(buffer.view.data, 0, buffer.bytes);
-    }
+    const auto& initial = buffer.plan->initial;
+    WriteContent(initial.has_value() ? initial->data() : nullptr, buffer.bytes, is_zero,
+                 static_cast<std::byte*>(buffer.view.data));
   }
 }
+
+void SharedState::Reset() { Write(/*is_zero=*/false); }
 
 std::string SharedState::Save() const {
   std::string saved;
@@ -262,8 +277,8 @@ absl::Status SharedState::Restore(std::string_view saved) {
         absl::StrCat("the state has ", bytes, " bytes, got ", saved.size()));
   }
   for (auto& [name, buffer] : buffers_) {
-    if (buffer.bytes == 0) continue;
-    std::memcpy(buffer.view.data, saved.data(), buffer.bytes);
+    WriteContent(reinterpret_cast<const std::byte*>(saved.data()), buffer.bytes, /*is_zero=*/false,
+                 static_cast<std::byte*>(buffer.view.data));
     saved.remove_prefix(buffer.bytes);
   }
   return absl::OkStatus();

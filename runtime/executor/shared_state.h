@@ -19,7 +19,8 @@
 namespace belay {
 
 // The state buffers of several methods of one program, one per name. Passed to Method::Load; must
-// outlive the methods. Methods that share it must not run concurrently. Move-only.
+// outlive the methods. Methods that share it must not run concurrently. Pages that are zero initially
+// use no memory until they are written. Move-only.
 class SharedState {
  public:
   // Creates the state of these methods, or of all methods if empty, with its initial content.
@@ -67,6 +68,8 @@ class SharedState {
     const StatePlan* plan = nullptr;
   };
   SharedState() = default;
+  // Writes the initial content; `is_zero`: to memory that is zero.
+  void Write(bool is_zero);
   // Adds the buffers of these methods, without memory, and checks that they can be shared.
   absl::Status AddBuffers(const Program& program, absl::Span<const std::string> methods);
 

@@ -1,5 +1,9 @@
 #include "runtime/executor/shared_state.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -94,6 +98,39 @@ TEST_F(SharedStateTest, IsResetSavedAndRestored) {
   second.ResetState();
   EXPECT_THAT(ToVector<float>(s), ElementsAre(10, 20));
   EXPECT_THAT(state.Restore(saved + "x"), StatusIs(kInvalid, HasSubstr("has 16 bytes, got 17")));
+}
+
+// Whole pages of `view` that are in memory.
+int64_t PagesInMemory(const TensorView& view) {
+  const auto page = static_cast<uintptr_t>(getpagesize());
+  const auto begin = (reinterpret_cast<uintptr_t>(view.data) + page - 1) / page * page;
+  const auto end = (reinterpret_cast<uintptr_t>(view.data) + view.nbytes()) / page * page;
+  std::vector<unsigned char> pages((end - begin) / page);
+  EXPECT_EQ(mincore(reinterpret_cast<void*>(begin), end - begin, pages.data()), 0);
+  return std::count_if(pages.begin(), pages.end(), [](unsigned char p) { return (p & 1) != 0; });
+}
+
+TEST_F(SharedStateTest, PagesOfZerosUseNoMemoryUntilTheyAreWritten) {
+  constexpr int64_t kSize = int64_t{1} << 20;
+  const std::vector<float> zeros(kSize);
+  TestMethod method = program_.AddMethod("zeros");
+  AddStep(method, "content", {kSize}, program_.AddConstant<float>(zeros) + 1);
+  AddStep(method, "none", {kSize}, 0);
+  ASSERT_OK_AND_ASSIGN(const Program* program, Open());
+  for (const char* name : {"content", "none"}) {
+    ASSERT_OK_AND_ASSIGN(SharedState state, SharedState::Create(*program, {"zeros"}));
+    ASSERT_OK_AND_ASSIGN(const TensorView view, state.Find(name));
+    EXPECT_EQ(PagesInMemory(view), 0);
+    float* const data = view.as<float>();
+    data[kSize / 2] = 5;
+    EXPECT_EQ(PagesInMemory(view), 1);
+    const std::string saved = state.Save();
+    state.Reset();
+    EXPECT_EQ(std::count(data, data + kSize, 0.0f), kSize);
+    ASSERT_OK(state.Restore(saved));
+    EXPECT_EQ(data[kSize / 2], 5);
+    EXPECT_EQ(std::count(data, data + kSize, 0.0f), kSize - 1);
+  }
 }
 
 TEST_F(SharedStateTest, EmptyBuffersAreShared) {

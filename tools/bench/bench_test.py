@@ -182,6 +182,20 @@ class FiguresTest(unittest.TestCase):
                     figures.read(folder)
 
 
+class LanguageModelsTest(unittest.TestCase):
+    def test_page_has_rates_and_ratios_per_test(self):
+        rounds = [{"belay": {"pp128": 300, "tg16": 20 + i}, "llama_cpp": {"pp128": 100, "tg16": 40}} for i in range(3)]
+        result = {**result_of(), "language_models": [{"title": "Small", "weights": "Q4_0", "threads": 1, "rounds": rounds}]}
+        result["protocol"]["build"] = "optimized"
+        result["versions"]["llama_cpp"] = "b1"
+        written = pages.pages_of(figures.add(NO_DATA, result))
+        self.assertIn("| Q4_0 | prompt of 128 | 300 | 100 | 3.00 |", written["language_models.md"])
+        self.assertIn("| Q4_0 | generation after 16 | 21.0 | 40.0 | **0.53** |", written["language_models.md"])
+        self.assertIn("## Small, 1 thread", written["language_models.md"])
+        self.assertIn("| llama.cpp | b1 |", written["README.md"])
+        self.assertIn("| Belay: build | optimized |", written["README.md"])
+
+
 class PagesTest(unittest.TestCase):
     def test_lists_cases_slower_than_best_peer(self):
         written = pages_of(case_of(belay=run_of("right", 3), ort=run_of("right", 2), openvino=run_of("right", 4)))

@@ -14,7 +14,7 @@ PEERS = ("et_xnn", "ort", "openvino")
 COLUMNS = {
     "runs": (
         "run", "cpu", "processor", "cpus", "system", "date", "load_before", "load_after", "other_cpus", "priority",
-        "belay", "belay_xnnpack", "et_xnn", "ort", "openvino", "build", "rounds", "warm_up_s", "measured_s",
+        "belay", "belay_xnnpack", "et_xnn", "ort", "openvino", "llama_cpp", "build", "rounds", "warm_up_s", "measured_s",
         "clock_before_ghz", "clock_after_ghz", "note",
     ),
     "models": ("model", "instructions", "bound"),
@@ -24,6 +24,7 @@ COLUMNS = {
     "errors": ("run", "model", "runner", "error"),
     "lowering": ("run", "model", "runner", "seconds", "peak_mb", "to_executorch"),
     "limits": ("run", "limit", "best", "median"),
+    "language_models": ("run", "model", "weights", "threads", "test", "belay_per_s", "llama_cpp_per_s", "ratio"),
     "kernels": ("run", "model", "kernel", "fastest_us", "median_us", "gops", "share_percent"),
 }
 # A new run replaces the rows of its CPU with equal values in these columns.
@@ -33,6 +34,7 @@ REPLACED = {
     "load": ("model",),
     "errors": ("model",),
     "lowering": ("model",),
+    "language_models": ("model",),
     "limits": (),
     "kernels": (),
 }
@@ -206,6 +208,23 @@ def lowering_rows(entry):
     return rows
 
 
+def language_rows(case):
+    """A row per test; `rounds` have {runner: {test: tokens per second}}."""
+    rows = []
+    for test in case["rounds"][0]["belay"]:
+        ours, theirs = ([r[runner][test] for r in case["rounds"]] for runner in ("belay", "llama_cpp"))
+        rows.append({
+            "model": case["title"],
+            "weights": case["weights"],
+            "threads": case["threads"],
+            "test": test,
+            "belay_per_s": number(measures.median(ours)),
+            "llama_cpp_per_s": number(measures.median(theirs)),
+            "ratio": formatted(measures.median([a / b for a, b in zip(ours, theirs)]), ".2f"),
+        })
+    return rows
+
+
 def limits_rows(limits):
     rows = []
     for key, value in limits.items():
@@ -234,7 +253,7 @@ def kernels_rows(kernels, limits):
 def run_row(result):
     machine, protocol = result["machine"], result["protocol"]
     others = measures.median([r["others"] for c in result["cases"] for run in c["runners"].values() for r in run["rounds"] if r])
-    builds = {r["build_mode"] for c in result["cases"] for r in c["runners"]["belay"]["rounds"] if r}
+    builds = {protocol["build"]} if "build" in protocol else {r["build_mode"] for c in result["cases"] for r in c["runners"]["belay"]["rounds"] if r}
     clock = lambda key: number(machine[key]["clock_ghz"]["best"]) if machine.get(key) else ""
     return {
         "processor": machine["cpu"],
@@ -268,6 +287,7 @@ def of_result(result, run, cpu, note=""):
             for case in first for runner, entry in case["runners"].items() if entry["error"] is not None
         ],
         "lowering": [row for entry in result["lowering"] for row in lowering_rows(entry)],
+        "language_models": [row for case in result.get("language_models", []) for row in language_rows(case)],
         "limits": limits_rows(limits) if limits else [],
         "kernels": kernels_rows(result["kernels"], limits) if limits and result.get("kernels") else [],
     }
@@ -277,7 +297,7 @@ def of_result(result, run, cpu, note=""):
     data["runs"] = [{"run": run, "cpu": cpu, **run_row(result), "note": note}]
     data["models"] = [
         {"model": case["title"], "instructions": case["instructions"] or "", "bound": f"{case['tolerance']:.0e}"} for case in first
-    ]
+    ] + [{"model": title} for title in dict.fromkeys(case["title"] for case in result.get("language_models", []))]
     return {table: [{column: str(row.get(column, "")) for column in columns} for row in data[table]] for table, columns in COLUMNS.items()}
 
 

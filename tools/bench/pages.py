@@ -15,7 +15,7 @@ import typing
 
 import figures
 
-TITLES = {"belay": "Belay", "belay_xnnpack": "Belay+XNNPACK", "et_xnn": "ExecuTorch+XNNPACK", "ort": "ONNX Runtime", "openvino": "OpenVINO"}
+TITLES = {"belay": "Belay", "belay_xnnpack": "Belay+XNNPACK", "et_xnn": "ExecuTorch+XNNPACK", "ort": "ONNX Runtime", "openvino": "OpenVINO", "llama_cpp": "llama.cpp"}
 RUNNERS = figures.OURS + figures.PEERS
 COMMAND = "tools/bench/pages.py"
 
@@ -235,6 +235,28 @@ def lowering(data):
     return out + [table(header, lines), "## Peak memory of Belay, MB\n", table(["model"] + cpus, memory)]
 
 
+def language_models(data):
+    """Tokens per second beside llama.cpp."""
+    out = [
+        "Tokens per second, and Belay's rate divided by llama.cpp's on the same GGUF file: above 1, Belay is faster. *Prompt*: of 128 to 2,048 tokens, in\n"
+        "one call. *Generation*: after 16 to 4,000 tokens. Belay keeps the cache in float32, llama.cpp in float16.\n"
+    ]
+    names = {"pp": "prompt of", "tg": "generation after"}
+    for model, threads in data.distinct("language_models", "model", "threads"):
+        cpus = data.cpus_of("language_models", model=model, threads=threads)
+        lines = []
+        for weights, test in data.distinct("language_models", "weights", "test", model=model, threads=threads):
+            line = [weights, f"{names[test[:2]]} {test[2:]}"]
+            for cpu in cpus:
+                row = data.get("language_models", cpu=cpu, model=model, threads=threads, weights=weights, test=test)
+                ratio = row["ratio"] and (f"**{row['ratio']}**" if float(row["ratio"]) < 1 else row["ratio"])
+                line += [dashed(row["belay_per_s"]), dashed(row["llama_cpp_per_s"]), dashed(ratio)]
+            lines.append(line)
+        header = ["weights", "test"] + [text for cpu in cpus for text in (f"{cpu}: Belay", "llama.cpp", "ratio")]
+        out += [f"## {model}, {threads_text(threads)}\n", table(header, lines)]
+    return out
+
+
 def limits(data):
     cpus = data.cpus_of("limits")
     lines = []
@@ -275,7 +297,7 @@ def index(data, existing):
     several = {cpu for cpu in data.cpus if sum(run["cpu"] == cpu for run in runs) > 1}
 
     def models(run):
-        names = [model for model in data.models if any(row["run"] == run["run"] and row["model"] == model for row in data.data["latency"])]
+        names = [model for model in data.models if any(row["run"] == run["run"] and row["model"] == model for table in ("latency", "language_models") for row in data.data[table])]
         rest = run is next(row for row in runs if row["cpu"] == run["cpu"])
         return "all" if run["cpu"] not in several else "all others" if rest and names else dashed("; ".join(names))
 
@@ -289,9 +311,9 @@ def index(data, existing):
         ["Belay: commit"] + [run["belay"] for run in runs],
         ["Belay: build"] + [dashed(run["build"]) for run in runs],
     ]
-    lines += [[title(peer)] + [dashed(run[peer]) for run in runs] for peer in RUNNERS[1:] if any(run[peer] for run in runs)]
+    lines += [[title(peer)] + [dashed(run[peer]) for run in runs] for peer in RUNNERS[1:] + ("llama_cpp",) if any(run[peer] for run in runs)]
     lines += [
-        ["rounds · warm-up · measured"] + [f"{run['rounds']} · {run['warm_up_s']} s · {run['measured_s']} s" for run in runs],
+        ["rounds · warm-up · measured"] + [f"{run['rounds']} · {dashed(run['warm_up_s'])} s · {dashed(run['measured_s'])} s" for run in runs],
         ["priority"] + [run["priority"] for run in runs],
         ["load at the start · at the end"] + [pair(run, "load_before", "load_after") for run in runs],
         ["CPUs used by others (median)"] + [dashed(run["other_cpus"]) for run in runs],
@@ -328,6 +350,7 @@ PAGES = {
     "load.md": Page("Load and memory", "time to open a program, time of the first call, peak memory", "load", load),
     "errors.md": Page("Errors to PyTorch", "relative error of each runtime's outputs", "errors", errors),
     "lowering.md": Page("Lowering", "time and peak memory of lowering, compared with ExecuTorch's", "lowering", lowering),
+    "language_models.md": Page("Language models", "tokens per second compared with llama.cpp", "language_models", language_models),
     "limits.md": Page("Limits of the machines", "clock, peak arithmetic, bandwidths, fork and join", "limits", limits),
     "kernels.md": Page("Kernels", "single kernels on one thread, as shares of those limits", "kernels", kernels),
 }

@@ -1,5 +1,6 @@
 // Byte pair encoding: merges the adjacent pair of the lowest rank until no pair has a merge
 // (Sennrich et al. 2016, "Neural Machine Translation of Rare Words with Subword Units").
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -174,6 +175,8 @@ absl::StatusOr<std::unique_ptr<TokenModel>> ReadBpe(const JsonValue& json, int64
   const JsonValue field = json["merges"];
   ABSL_ASSIGN_OR_RETURN(const simdjson::dom::array array, field.Array());
   Merges merges;
+  merges.reserve(std::min(array.size(), static_cast<size_t>(max_size)));
+  std::string merged;
   size_t index = 0;
   for (const simdjson::dom::element element : array) {
     if (index >= static_cast<size_t>(max_size)) {
@@ -186,7 +189,7 @@ absl::StatusOr<std::unique_ptr<TokenModel>> ReadBpe(const JsonValue& json, int64
     if (!options.prefix.empty() && rest.starts_with(options.prefix)) {
       rest.remove_prefix(options.prefix.size());
     }
-    const std::string merged = absl::StrCat(left, rest);
+    merged.assign(left).append(rest);
     const std::optional<int32_t> a = vocabulary.Find(left), b = vocabulary.Find(right),
                                  both = vocabulary.Find(merged);
     if (!a.has_value() || !b.has_value() || !both.has_value()) {

@@ -1,5 +1,6 @@
 #include "runtime/llm/tokenizer/token_model.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/core/status_macros.h"
@@ -34,6 +35,7 @@ absl::Status Vocabulary::Add(std::string_view token, int64_t id, int64_t max_siz
 absl::StatusOr<Vocabulary> Vocabulary::Read(const JsonValue& json, int64_t max_size) {
   ABSL_ASSIGN_OR_RETURN(const simdjson::dom::object object, json.Object());
   Vocabulary vocabulary;
+  vocabulary.ids_.reserve(std::min(object.size(), static_cast<size_t>(max_size)));
   for (const simdjson::dom::key_value_pair field : object) {
     int64_t id;
     if (field.value.get_int64().get(id) != 0) {

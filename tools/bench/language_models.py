@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Measures a language model beside llama.cpp: tokens per second of prompts and of generation.
+
+  tools/bench/language_models.py --gguf DIR --llama-cpp PREFIX --title NAME [--output docs/benchmarks]
+
+DIR has the model as one or more files NAME.gguf, such as Q4_K_M.gguf; missing files NAME.belay are
+imported from them. PREFIX is an installed llama.cpp (include/llama.h, lib/libllama.so), built for
+this CPU. Each round runs both in fresh processes, alternately; figures are medians over the rounds.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import sys
+import tempfile
+
+import bench
+import figures
+import measures
+import pages
+
+HERE = pathlib.Path(__file__).resolve().parent
+TESTS = ("pp128", "pp512", "pp2048", "tg16", "tg512", "tg4000")
+GENERATED = 24
+CONTEXT_LENGTH = 4352
+
+
+class LanguageBench(bench.Bench):
+    def __init__(self, options, work):
+        super().__init__(options, work)
+        self.llama_bench = work / "llama_bench"
+
+    def compile_peer(self):
+        prefix = pathlib.Path(self.options.llama_cpp).resolve()
+        libraries = [f"-l{name}" for name in ("llama", "ggml", "ggml-base", "ggml-cpu") if (prefix / f"lib/lib{name}.so").exists()]
+        # The libraries' own dependencies are found by the path, not by the runpath of this binary.
+        os.environ["LD_LIBRARY_PATH"] = str(prefix / "lib")
+        self.finish(self.start([
+            "g++", "-O2", "-std=c++17", HERE / "llama_bench.cc", f"-I{prefix / 'include'}", f"-L{prefix / 'lib'}", *libraries,
+            "-o", self.llama_bench]))
+
+    def program(self, gguf):
+        path = gguf.with_suffix(".belay")
+        if not path.exists():
+            saved = self.work / "model.bir"
+            self.finish(self.start([self.options.belay, "import-gguf", gguf, "-o", saved, "--context-length", CONTEXT_LENGTH]))
+            self.finish(self.start([self.options.belay, "lower", saved, "-o", path]))
+        return path
+
+    def belay_tests(self, program, threads):
+        """{test: tokens per second} of one run."""
+        result = {}
+        for kind, other, sizes in (("pp", ("--tg", 0), "--pp"), ("tg", ("--pp", 0, "--tg", GENERATED), "--depth")):
+            numbers = [test[2:] for test in self.options.tests if test.startswith(kind)]
+            if not numbers:
+                continue
+            command = [self.options.belay, "bench", program, "--llm", *other, sizes, ",".join(numbers), "--repetitions", 1]
+            for row in self.json_of([*command, "--threads", threads, "--json"], self.cpus(threads)):
+                result[f"{kind}{row['n_prompt' if kind == 'pp' else 'n_depth']}"] = row["avg_ts"]
+        return result
+
+    def llama_tests(self, gguf, threads):
+        command = [self.llama_bench, gguf, threads, CONTEXT_LENGTH, ",".join(self.options.tests), GENERATED]
+        return self.json_of(command, self.cpus(threads))["tests"]
+
+    def measure_files(self, save):
+        result = self.measure([], save)
+        result["versions"]["llama_cpp"] = self.options.llama_cpp_version
+        result["language_models"] = []
+        self.compile_peer()
+        for gguf in sorted(self.data.glob("*.gguf"), key=lambda path: path.stat().st_size):
+            program = self.program(gguf)
+            for threads in self.options.threads:
+                rounds = []
+                for _ in range(self.options.rounds):
+                    rounds.append({"belay": self.belay_tests(program, threads), "llama_cpp": self.llama_tests(gguf, threads)})
+                result["language_models"].append(
+                    {"title": self.options.title, "weights": gguf.stem, "threads": threads, "rounds": rounds})
+                save(result)
+                bench.log(f"{gguf.stem}, {threads} threads: " + ", ".join(
+                    f"{test} {measures.median([r['belay'][test] / r['llama_cpp'][test] for r in rounds]):.2f}"
+                    for test in self.options.tests))
+        return result
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--gguf", dest="data", required=True, help="the folder of GGUF files")
+    parser.add_argument("--llama-cpp", required=True, metavar="PREFIX", help="an installed llama.cpp")
+    parser.add_argument("--llama-cpp-version", default="unknown", help="for the table of runs")
+    parser.add_argument("--title", required=True, help="the name of the model")
+    parser.add_argument("--tests", default=",".join(TESTS), help="pp: tokens of a prompt; tg: generation after so many tokens")
+    parser.add_argument("--threads", default="1,2", help="comma separated")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--timeout", type=float, default=1800, help="seconds of each process")
+    parser.add_argument("--real-time", type=int, default=0, metavar="PRIORITY", help="chrt -f PRIORITY; recorded in the table of runs")
+    parser.add_argument("--belay", default="bazel-bin/tools/belay/belay")
+    parser.add_argument("--build", default="optimized", help="for the table of runs")
+    parser.add_argument("--version", help="version of Belay in the table of runs; default: the commit of these sources")
+    parser.add_argument("--output", help="folder of pages and data/, to which the run is added; default: the page on stdout")
+    parser.add_argument("--cpu", default="", help="short name of the CPU in the pages")
+    parser.add_argument("--note", default="", help="text in the table of runs")
+    parser.add_argument("--json", help="everything measured, after every file")
+    options = parser.parse_args(arguments)
+    options.threads = [int(threads) for threads in options.threads.split(",")]
+    options.tests = options.tests.split(",")
+    options.peers, options.peers_python, options.xnnpack = "", None, False
+    options.limits = options.kernels = ""
+    options.warm_up = options.seconds = ""
+    return options
+
+
+def main(arguments):
+    options = parse(arguments)
+
+    def save(result):
+        if options.json:
+            figures.write(options.json, json.dumps(result, indent=1))
+
+    with tempfile.TemporaryDirectory() as work:
+        result = LanguageBench(options, pathlib.Path(work)).measure_files(save)
+    result["protocol"]["build"] = options.build
+    if options.output:
+        bench.add_run(pathlib.Path(options.output), result, options)
+    else:
+        no_data = {name: [] for name in figures.COLUMNS}
+        print(pages.pages_of(figures.add(no_data, result, options.cpu, options.note))["language_models.md"])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
