@@ -8,6 +8,7 @@
 #include <llama.h>
 
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -53,7 +54,8 @@ void Evaluate(llama_context* context, llama_token* tokens, int count) {
 
 int main(int argc, char** argv) {
   if (argc != 6) Fail("expected FILE THREADS CONTEXT_LENGTH TESTS GENERATED");
-  const int threads = std::atoi(argv[2]), length = std::atoi(argv[3]), generated = std::atoi(argv[5]);
+  const int threads = std::atoi(argv[2]), length = std::atoi(argv[3]),
+            generated = std::atoi(argv[5]);
   llama_log_set([](ggml_log_level, const char*, void*) {}, nullptr);
   llama_backend_init();
   llama_model_params model_params = llama_model_default_params();
