@@ -159,6 +159,7 @@ class Merge {
         constants_(program, editor_, options.changing),
         max_growth_bytes_(options.max_growth_bytes),
         batch_norm_(program.ops->Find("aten._native_batch_norm_legit_no_training.default")),
+        cat_(program.ops->Find("aten.cat.default")),
         view_(program.ops->Find("aten.view_copy.default")) {}
 
   bool Run() {
@@ -261,8 +262,39 @@ class Merge {
     return producer;
   }
 
+  // Returns the producers of the parts of a concatenation of channels, or of the value itself; empty
+  // if the batch norm cannot be merged into all of them.
+  std::vector<Producer> ProducersOf(ValueId value) const {
+    std::vector<ValueId> parts;
+    const NodeId id = graph_.value(value).producer;
+    if (id.valid() && graph_.node(id).target->aten() == cat_ && cat_ != nullptr) {
+      const auto* list = graph_.node(id).operand().get_if<Argument::List>();
+      if (list == nullptr || graph_.node(id).argument("dim") != Argument(1)) return {};
+      for (const Argument& element : *list) {
+        const ValueId* part = element.get_if<ValueId>();
+        if (part == nullptr || !graph_.HasOneUse(*part)) return {};
+        parts.push_back(*part);
+      }
+    } else {
+      parts.push_back(BeforeReshapes(value));
+    }
+    std::vector<Producer> producers;
+    for (ValueId part : parts) {
+      std::optional<Producer> producer = ProducerOf(part);
+      // Each part needs its own constant.
+      const bool usable =
+          producer.has_value() &&
+          std::none_of(producers.begin(), producers.end(),
+                       [&](const Producer& other) { return other.weight == producer->weight; });
+      if (!usable) return {};
+      producers.push_back(*std::move(producer));
+    }
+    return producers;
+  }
+
   // batch_norm(op(x, w, b), scale, shift, mean, var, eps)  ->  op(x, w * f, (b - mean) * f + shift)
-  // with f = scale / sqrt(var + eps) per channel and `op` of ProducerOf
+  // with f = scale / sqrt(var + eps) per channel and `op` of ProducerOf. Merges into all parts of a
+  // concatenation of channels.
   bool MergeNode(NodeId id) {
     const Node& norm = graph_.node(id);
     const ValueId* input = norm.value_argument("input");
@@ -279,62 +311,87 @@ class Merge {
         made.strides != wanted.strides) {
       return false;
     }
-    const std::optional<Producer> producer = ProducerOf(BeforeReshapes(*input));
-    if (!producer.has_value()) return false;
-
-    const ConstantTensor& weight = *constants_.Find(producer->weight);
-    const size_t channels = static_cast<size_t>(producer->channels.Count(weight.sizes()));
-    const Node& node = graph_.node(producer->node);
-    const Argument bias =
-        producer->bias_name.empty() ? Argument() : Argument(node.argument(producer->bias_name));
+    const std::vector<Producer> producers = ProducersOf(*input);
+    size_t channels = 0;
+    for (const Producer& producer : producers) {
+      channels +=
+          static_cast<size_t>(producer.channels.Count(constants_.Find(producer.weight)->sizes()));
+    }
     const auto scale = PerChannel(norm.argument("weight"), channels, 1);
     const auto shift = PerChannel(norm.argument("bias"), channels, 0);
     const auto mean = PerChannel(norm.argument("running_mean"), channels, 0);
     const auto var = PerChannel(norm.argument("running_var"), channels, 1);
-    const auto before = PerChannel(bias, channels, 0);
-    if (!scale || !shift || !mean || !var || !before) return false;
-    std::vector<double> factors(channels), shifts(channels);
-    for (size_t c = 0; c < channels; ++c) {
-      factors[c] = (*scale)[c] / std::sqrt((*var)[c] + *eps);
-      shifts[c] = ((*before)[c] - (*mean)[c]) * factors[c] + (*shift)[c];
-    }
-    std::optional<ConstantTensor> new_bias = Vector(weight.dtype(), shifts);
-    if (!new_bias.has_value()) return false;
-    std::optional<ConstantTensor> new_weight = Scaled(weight, producer->channels, factors);
-    if (!new_weight.has_value()) return false;
-
-    std::vector<ValueId> old = {producer->weight};
-    for (const Argument& argument : {bias, norm.argument("weight"), norm.argument("bias"),
-                                     norm.argument("running_mean"), norm.argument("running_var")}) {
+    if (producers.empty() || !scale || !shift || !mean || !var) return false;
+    // Only constants without other users, and not those that a producer also uses as its input.
+    const auto is_free = [&](ValueId value) {
+      const std::vector<NodeId>& users = graph_.value(value).users;
+      return !graph_.IsOutput(value) && std::all_of(users.begin(), users.end(), [&](NodeId user) {
+        return user == id ||
+               std::any_of(producers.begin(), producers.end(), [&](const Producer& p) {
+                 return user == p.permutation ||
+                        (user == p.node &&
+                         graph_.node(user).argument(p.input_name) != Argument(value));
+               });
+      });
+    };
+    std::vector<ValueId> old;
+    const auto replace = [&](const Argument& argument) {
       const ValueId* value = argument.get_if<ValueId>();
-      if (value != nullptr && std::find(old.begin(), old.end(), *value) == old.end()) {
+      if (value != nullptr && is_free(*value) &&
+          std::find(old.begin(), old.end(), *value) == old.end()) {
         old.push_back(*value);
       }
+    };
+    std::vector<std::pair<ConstantTensor, ConstantTensor>> merged;  // weight and bias
+    uint64_t added = 0;
+    size_t first = 0;
+    for (const Producer& producer : producers) {
+      const ConstantTensor& weight = *constants_.Find(producer.weight);
+      const size_t count = static_cast<size_t>(producer.channels.Count(weight.sizes()));
+      const Argument bias = producer.bias_name.empty()
+                                ? Argument()
+                                : graph_.node(producer.node).argument(producer.bias_name);
+      const auto before = PerChannel(bias, count, 0);
+      if (!before) return false;
+      std::vector<double> factors(count), shifts(count);
+      for (size_t i = 0; i < count; ++i) {
+        const size_t c = first + i;
+        factors[i] = (*scale)[c] / std::sqrt((*var)[c] + *eps);
+        shifts[i] = ((*before)[i] - (*mean)[c]) * factors[i] + (*shift)[c];
+      }
+      first += count;
+      std::optional<ConstantTensor> new_bias = Vector(weight.dtype(), shifts);
+      if (!new_bias.has_value()) return false;
+      std::optional<ConstantTensor> new_weight = Scaled(weight, producer.channels, factors);
+      if (!new_weight.has_value()) return false;
+      added += new_weight->view().nbytes() + new_bias->view().nbytes();
+      merged.emplace_back(*std::move(new_weight), *std::move(new_bias));
+      replace(Argument(producer.weight));
+      replace(bias);
     }
-    // Only constants without other users, and not those that the producer also uses as its input.
-    const NodeId reader = producer->permutation.valid() ? producer->permutation : producer->node;
-    std::erase_if(old, [&](ValueId value) {
-      const std::vector<NodeId>& users = graph_.value(value).users;
-      return graph_.IsOutput(value) || node.argument(producer->input_name) == Argument(value) ||
-             !std::all_of(users.begin(), users.end(), [&](NodeId user) {
-               return user == id || user == producer->node || user == reader;
-             });
-    });
-    const uint64_t added = new_weight->view().nbytes() + new_bias->view().nbytes();
+    for (std::string_view name : {"weight", "bias", "running_mean", "running_var"}) {
+      replace(norm.argument(name));
+    }
     const uint64_t freed = constants_.FreedBytes(old);
     if (added_ + added > max_growth_bytes_ + freed_ + freed) return false;
-    if (!Apply(*producer, id, *std::move(new_weight), *std::move(new_bias))) return false;
+    const bool needs_addmm = std::any_of(producers.begin(), producers.end(),
+                                         [](const Producer& p) { return p.bias_name.empty(); });
+    if (needs_addmm && program_.ops->Find("aten.addmm.default") == nullptr) return false;
+    for (size_t i = 0; i < producers.size(); ++i) {
+      Apply(producers[i], std::move(merged[i].first), std::move(merged[i].second));
+    }
+    editor_.ReplaceAllUses(graph_.ResultOf(id), *graph_.node(id).value_argument("input"));
+    editor_.EraseNode(id);
     added_ += added;
     for (ValueId value : old) freed_ += constants_.Drop(value);
     return true;
   }
 
-  // Returns false without changes if the registry lacks the operator with a bias.
-  bool Apply(const Producer& producer, NodeId norm, ConstantTensor weight, ConstantTensor bias) {
+  // Gives the producer these constants. Precondition: the registry has the operator with a bias.
+  void Apply(const Producer& producer, ConstantTensor weight, ConstantTensor bias) {
     const OpOverload* addmm = nullptr;
     if (producer.bias_name.empty()) {
       addmm = program_.ops->Find("aten.addmm.default");
-      if (addmm == nullptr) return false;
       if (program_.dialect == IrDialect::kEdge) addmm = program_.ops->ToEdge(addmm);
     }
     const std::string name = graph_.value(producer.weight).name;
@@ -371,9 +428,6 @@ class Merge {
       const std::optional<int> index = node.target->ArgumentIndex(producer.bias_name);
       editor_.SetArgument(producer.node, static_cast<size_t>(*index), new_bias);
     }
-    editor_.ReplaceAllUses(graph_.ResultOf(norm), *graph_.node(norm).value_argument("input"));
-    editor_.EraseNode(norm);
-    return true;
   }
 
   ExportedProgram& program_;
@@ -381,7 +435,7 @@ class Merge {
   const Graph& graph_;
   ConstantInputs constants_;
   const uint64_t max_growth_bytes_;
-  const OpOverload *const batch_norm_, *const view_;  // of the ATen dialect
+  const OpOverload *const batch_norm_, *const cat_, *const view_;  // of the ATen dialect
   uint64_t added_ = 0, freed_ = 0;
 };
 

@@ -55,6 +55,36 @@ TEST(MergeBatchNormTest, MergesIntoConvolution) {
                 PassTestOps());
 }
 
+TEST(MergeBatchNormTest, MergesIntoAllPartsOfAConcatenation) {
+  ExpectRewrite(R"(program edge {
+  constants { state "a": f32[4,3,2] state "b": f32[2,3,2] state "h": f32[2] state "m": f32[6]
+              state "v": f32[6] }
+  graph(%a: f32[4,3,2] parameter "a", %b: f32[2,3,2] parameter "b", %h: f32[2] parameter "h",
+        %m: f32[6] buffer "m", %v: f32[6] buffer "v", %x: f32[1,3,6] user_input) {
+    %c: f32[1,4,5] = edge.aten.convolution.default(%x, %a, none, [1], [0], [1], false, [0], 1)
+    %d: f32[1,2,5] = edge.aten.convolution.default(%x, %b, %h, [1], [0], [1], false, [0], 1)
+    %e: f32[1,6,5] = edge.aten.cat.default([%c,%d], 1)
+    %y: f32[1,6,5], %s: f32[0], %t: f32[0] =
+        edge.aten._native_batch_norm_legit_no_training.default(%e, none, none, %m, %v, 0.1, 1e-5)
+    return (%y user_output)
+  }
+})",
+                MergeBatchNorm().run, R"(program edge {
+  constants { constant "a_merged": f32[4,3,2] constant "a_merged_bias": f32[4]
+              constant "b_merged": f32[2,3,2] constant "b_merged_bias": f32[2] }
+  graph(%a_merged: f32[4,3,2] tensor_constant "a_merged",
+        %a_merged_bias: f32[4] tensor_constant "a_merged_bias",
+        %b_merged: f32[2,3,2] tensor_constant "b_merged",
+        %b_merged_bias: f32[2] tensor_constant "b_merged_bias", %x: f32[1,3,6] user_input) {
+    %c: f32[1,4,5] = edge.aten.convolution.default(%x, %a_merged, %a_merged_bias, [1], [0], [1], false, [0], 1)
+    %d: f32[1,2,5] = edge.aten.convolution.default(%x, %b_merged, %b_merged_bias, [1], [0], [1], false, [0], 1)
+    %e: f32[1,6,5] = edge.aten.cat.default([%c,%d], 1)
+    return (%e user_output)
+  }
+})",
+                PassTestOps());
+}
+
 TEST(MergeBatchNormTest, AddsBiasToMatmul) {
   ExpectRewrite(R"(program edge {
   constants { state "w": f32[4,3] state "m": f32[4] state "v": f32[4] }
@@ -453,6 +483,26 @@ constexpr std::pair<const char*, const char*> kLeft[] = {
   graph(%w: f32[3,3] parameter "w", %m: f32[3] buffer "m", %v: f32[3] buffer "v", %x: f32[2,3,3] user_input) {
     %c: f32[2,3,3] = aten.linear.default(%x, %w)
     %y: f32[2,3,3], %s: f32[0], %t: f32[0] = aten._native_batch_norm_legit_no_training.default(%c, none, none, %m, %v, 0.1, 1e-5)
+    return (%y user_output)
+  }
+})"},
+    {"a part of the concatenation is no convolution", R"(program aten {
+  constants { state "w": f32[3,3] state "m": f32[6] state "v": f32[6] }
+  graph(%w: f32[3,3] parameter "w", %m: f32[6] buffer "m", %v: f32[6] buffer "v", %x: f32[2,3] user_input) {
+    %c: f32[2,3] = aten.mm.default(%x, %w)
+    %d: f32[2,3] = aten.relu.default(%x)
+    %e: f32[2,6] = aten.cat.default([%c,%d], 1)
+    %y: f32[2,6], %s: f32[0], %t: f32[0] = aten._native_batch_norm_legit_no_training.default(%e, none, none, %m, %v, 0.1, 1e-5)
+    return (%y user_output)
+  }
+})"},
+    {"two parts of the concatenation have one weight", R"(program aten {
+  constants { state "w": f32[3,3] state "m": f32[6] state "v": f32[6] }
+  graph(%w: f32[3,3] parameter "w", %m: f32[6] buffer "m", %v: f32[6] buffer "v", %x: f32[2,3] user_input, %z: f32[2,3] user_input) {
+    %c: f32[2,3] = aten.mm.default(%x, %w)
+    %d: f32[2,3] = aten.mm.default(%z, %w)
+    %e: f32[2,6] = aten.cat.default([%c,%d], 1)
+    %y: f32[2,6], %s: f32[0], %t: f32[0] = aten._native_batch_norm_legit_no_training.default(%e, none, none, %m, %v, 0.1, 1e-5)
     return (%y user_output)
   }
 })"},
