@@ -98,6 +98,23 @@ TEST_F(ProgramDelegateTest, ReshapesOperands) {
   EXPECT_THAT(method.GetOutput(0).get_if<TensorView>()->sizes, ElementsAre(3, 1, 2));
 }
 
+// Dimensions of size 1 do not change the order of elements.
+TEST_F(ProgramDelegateTest, ReshapesResultsThatAreContiguousInAnotherDimOrder) {
+  const uint32_t a = inner_.Input("a", kF32, {1, 6, 1, 1});
+  const uint32_t b = inner_.ArenaInOrder(kF32, {1, 6, 1, 1}, {0, 2, 3, 1});
+  inner_.Call("test.add.Tensor", {a, a}, {b});
+  inner_.Output(b);
+  const uint32_t x = forward_.Input("x", kF32, {1, 6, 1, 1}), y = forward_.Arena(kF32, {1, 6});
+  ASSERT_OK_AND_ASSIGN(Method method, LoadCall({x}, {y}));
+  std::vector<float> in = {1, 2, 3, 4, 5, 6};
+  const int64_t sizes[] = {1, 6, 1, 1};
+  ASSERT_OK(method.SetInput(0, TensorView::Contiguous(kF32, sizes, in.data())));
+  ASSERT_OK(method.Execute());
+  const TensorView& result = *method.GetOutput(0).get_if<TensorView>();
+  EXPECT_THAT(result.sizes, ElementsAre(1, 6));
+  EXPECT_EQ(result.as<float>()[5], 12);
+}
+
 // An output that is an input is copied.
 TEST_F(ProgramDelegateTest, ReshapesCopiedResults) {
   inner_.Output(inner_.Input("a", kF32, {6}));
