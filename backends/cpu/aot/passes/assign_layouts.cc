@@ -8,10 +8,14 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "backends/cpu/aot/passes/layout_copy.h"
 #include "backends/cpu/aot/passes/permuted_dims.h"
+#include "backends/cpu/aot/passes/reshapes.h"
 #include "backends/cpu/calls.h"
 #include "backends/cpu/ops/cpu_ops.h"
 #include "exir/ir/graph_editor.h"
@@ -35,6 +39,16 @@ bool HasSameLayout(const TensorMeta& a, const TensorMeta& b) {
     if (!(a.sizes[d] == SymInt(1)) && !(a.strides[d] == b.strides[d])) return false;
   }
   return true;
+}
+
+constexpr std::string_view kKeepLayout[] = {"aten.cat.default", "aten.upsample_bilinear2d.vec",
+                                            "aten.upsample_nearest2d.vec"};
+constexpr std::string_view kPixelwise[] = {"aten.add.Tensor", "aten.relu.default",
+                                           "aten.silu.default", "aten.gelu.default",
+                                           "aten.abs.default"};
+
+bool IsOneOf(absl::Span<const std::string_view> names, const exir::OpOverload& target) {
+  return absl::c_linear_search(names, target.aten()->name());
 }
 
 // Layout that an operator requires of an operand.
@@ -71,7 +85,9 @@ class LayoutAssignment {
         editor_(program.top()),
         graph_(editor_.graph()),
         copy_(program.ops->ToEdge(program.ops->Find("dim_order_ops._to_dim_order_copy.default"))),
-        permute_(program.ops->Find("aten.permute_copy.default")) {}
+        permute_(program.ops->Find("aten.permute_copy.default")),
+        split_(program.ops->Find("aten.split_with_sizes_copy.default")),
+        slice_(program.ops->Find("aten.slice_copy.Tensor")) {}
 
   // Removes the dim_order of conversions to another dtype that keep their operand's order. They
   // then follow the operand's layout, whatever it becomes.
@@ -123,18 +139,26 @@ class LayoutAssignment {
     return changed_;
   }
 
-  // Makes permutations that only operators over images use share the memory of their operands, if
-  // they are then channels last.
-  bool ShareWithConvolutions() {
+  // Makes permutations that only operators over images use, also after resizing and concatenation,
+  // share the memory of their operands, if they are then channels last. Parts of channels last images
+  // become channels last if an operator over images uses them.
+  absl::StatusOr<bool> ShareWithConvolutions() {
     bool changed = false;
+    absl::flat_hash_set<ValueId> moved;
     for (NodeId id : graph_.NodeList()) {
-      if (graph_.node(id).target->aten() != permute_) continue;
+      const exir::OpOverload* target = graph_.node(id).target->aten();
+      if (target == split_ || target == slice_) {
+        Split(id, moved);
+        continue;
+      }
+      if (target != permute_) {
+        ABSL_RETURN_IF_ERROR(Follow(id, moved));
+        continue;
+      }
       const ValueId value = graph_.ResultOf(id);
       const TensorMeta* meta = graph_.value(value).tensor();
       if (meta == nullptr || (meta->rank() != 4 && meta->rank() != 5)) continue;
-      const bool images =
-          IsRead(value, [](const exir::Node& reader) { return IsOverImages(*reader.target); });
-      if (!images) continue;
+      if (!LeadsToImages(value, /*steps=*/4)) continue;
       std::optional<std::vector<SymInt>> strides = SharedStrides(graph_.node(id));
       if (!strides.has_value()) continue;
       TensorMeta shared = *meta;
@@ -144,6 +168,7 @@ class LayoutAssignment {
       TensorMeta retyped = *meta;
       retyped.strides = wanted.strides;
       editor_.SetType(value, std::move(retyped));
+      moved.insert(value);
       changed = true;
     }
     return changed;
@@ -168,6 +193,77 @@ class LayoutAssignment {
     const std::vector<NodeId>& users = graph_.value(value).users;
     return !users.empty() && std::all_of(users.begin(), users.end(),
                                          [&](NodeId user) { return by(graph_.node(user)); });
+  }
+
+  // Whether the results of the operator have the layout of its operands, at the same cost.
+  static bool KeepsLayout(const exir::OpOverload& target) { return IsOneOf(kKeepLayout, target); }
+
+  // Whether only operators over images use the value, after at most `steps` others.
+  bool LeadsToImages(ValueId value, int steps) const {
+    return IsRead(value, [&](const exir::Node& reader) {
+      return IsOverImages(*reader.target) || (steps > 0 && KeepsLayout(*reader.target) &&
+                                              LeadsToImages(reader.results()[0], steps - 1));
+    });
+  }
+
+  // Makes parts of channels last images channels last.
+  void Split(NodeId id, absl::flat_hash_set<ValueId>& moved) {
+    const ValueId* operand = graph_.node(id).operand().get_if<ValueId>();
+    const TensorMeta* images = operand == nullptr ? nullptr : graph_.value(*operand).tensor();
+    if (images == nullptr || images->rank() != 4 || !exir::LooksChannelsLast(*images)) return;
+    const std::vector<ValueId> parts = graph_.node(id).results();
+    for (ValueId part : parts) {
+      if (IsForImages(part, /*steps=*/4)) Retype(part, /*channels_last=*/true, moved);
+    }
+  }
+
+  // Whether an operator over images uses the value, after at most `steps` concatenations, sums and
+  // activations, and none that needs a contiguous one.
+  bool IsForImages(ValueId value, int steps) const {
+    if (graph_.IsOutput(value)) return false;
+    bool images = false;
+    for (NodeId user : graph_.value(value).users) {
+      const exir::Node& node = graph_.node(user);
+      if (IsOverImages(*node.target)) {
+        images = true;
+      } else if (node.target->aten() == permute_ || IsReshape(node) ||
+                 (node.target->ns() == "belay_cpu" && !IsCpuOp(*node.target, "pointwise"))) {
+        return false;
+      } else if (steps > 0 && (KeepsLayout(*node.target) || IsOneOf(kPixelwise, *node.target)) &&
+                 IsForImages(node.results()[0], steps - 1)) {
+        images = true;
+      }
+    }
+    return images;
+  }
+
+  // Infers the layouts of a node's results anew if that of an operand, one of `moved`, has changed.
+  absl::Status Follow(NodeId id, absl::flat_hash_set<ValueId>& moved) {
+    bool follows = false;
+    for (const Argument& argument : graph_.node(id).arguments) {
+      exir::ForEachValue(argument, [&](ValueId value) { follows |= moved.contains(value); });
+    }
+    if (!follows || !graph_.node(id).target->has_meta_kernel()) return absl::OkStatus();
+    ABSL_ASSIGN_OR_RETURN(const std::vector<exir::MetaValue> inferred,
+                          exir::InferOutputs(graph_, graph_.node(id).target,
+                                             graph_.node(id).arguments, /*symbols=*/nullptr));
+    const std::vector<exir::NodeOutput> outputs = graph_.node(id).outputs;
+    for (size_t k = 0; k < outputs.size() && k < inferred.size(); ++k) {
+      const TensorMeta* meta = inferred[k].get_if<TensorMeta>();
+      if (meta == nullptr || meta->rank() != 4) continue;
+      Retype(outputs[k].values[0], exir::LooksChannelsLast(*meta), moved);
+    }
+    return absl::OkStatus();
+  }
+
+  // Changes the layout of images, if it differs.
+  void Retype(ValueId value, bool channels_last, absl::flat_hash_set<ValueId>& moved) {
+    const TensorMeta& meta = graph_.MetaOf(value);
+    TensorMeta retyped = exir::DenseInFormat(meta.dtype, meta.sizes, channels_last);
+    if (HasSameLayout(meta, retyped)) return;
+    retyped.device = meta.device;
+    editor_.SetType(value, std::move(retyped));
+    moved.insert(value);
   }
 
   // Returns the strides of a permutation's result that shares the operand's memory. nullopt if its
@@ -249,7 +345,7 @@ class LayoutAssignment {
   PassDiagnostics* diagnostics_;
   exir::GraphEditor editor_;
   const exir::Graph& graph_;
-  const exir::OpOverload *copy_, *permute_;
+  const exir::OpOverload *copy_, *permute_, *split_, *slice_;
   absl::flat_hash_map<std::pair<ValueId, bool>, ValueId> copies_;
   bool changed_ = false;
 };
@@ -264,7 +360,7 @@ absl::StatusOr<bool> Run(exir::ExportedProgram& program, PassDiagnostics* diagno
   const bool freed = LayoutAssignment(program, diagnostics).FreeConversions();
   ABSL_ASSIGN_OR_RETURN(const bool refreshed, exir::RefreshLayouts(program));
   LayoutAssignment assignment(program, diagnostics);
-  const bool images = assignment.ShareWithConvolutions();
+  ABSL_ASSIGN_OR_RETURN(const bool images, assignment.ShareWithConvolutions());
   const bool converted = assignment.Convert(returned);
   const bool shared = assignment.ShareWithAttention();
   return freed || refreshed || images || converted || shared;

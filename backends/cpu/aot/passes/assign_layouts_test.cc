@@ -35,6 +35,51 @@ TEST(AssignLayouts, ImagesAreChannelsLastUntilTheOutput) {
       return (%contiguous user_output) } })");
 }
 
+// The permutation moves no data, and the results of the other operators follow.
+TEST(AssignLayouts, PermutationsBeforeResizingAndConcatenationShareMemory) {
+  ExpectAssigned(R"(program edge {
+    constants { constant "w": f32[512] }
+    graph(%w: f32[512] tensor_constant "w", %x: f32[1,2,2,8] user_input, %y: f32[1,4,4,8] user_input) {
+      %a: f32[1,8,2,2] = edge.aten.permute_copy.default(%x, [0,3,1,2])
+      %b: f32[1,8,4,4] = edge.aten.permute_copy.default(%y, [0,3,1,2])
+      %u: f32[1,8,4,4] = edge.aten.upsample_bilinear2d.vec(%a, [4,4], false, none)
+      %k: f32[1,16,4,4] = edge.aten.cat.default([%u,%b], 1)
+      %c: f32[1,8,4,4] = backend.belay_cpu.conv2d.default(%k, %w, none, none, 8, [1,1], [1,1], [0,0], [1,1], "none", "add", -inf, inf)
+      %m: f32[1,8,1,1] = edge.aten.mean.dim(%c, [2,3], true)
+      return (%m user_output) } })",
+                 R"(program edge {
+    constants { constant "w": f32[512] }
+    graph(%w: f32[512] tensor_constant "w", %x: f32[1,2,2,8] user_input, %y: f32[1,4,4,8] user_input) {
+      %a: f32[1,8,2,2]{strides=[32,1,16,8]} = edge.aten.permute_copy.default(%x, [0,3,1,2])
+      %b: f32[1,8,4,4]{strides=[128,1,32,8]} = edge.aten.permute_copy.default(%y, [0,3,1,2])
+      %u: f32[1,8,4,4]{strides=[128,1,32,8]} = edge.aten.upsample_bilinear2d.vec(%a, [4,4], false, none)
+      %k: f32[1,16,4,4]{strides=[256,1,64,16]} = edge.aten.cat.default([%u,%b], 1)
+      %c: f32[1,8,4,4]{strides=[128,1,32,8]} = backend.belay_cpu.conv2d.default(%k, %w, none, none, 8, [1,1], [1,1], [0,0], [1,1], "none", "add", -inf, inf)
+      %m: f32[1,8,1,1] = edge.aten.mean.dim(%c, [2,3], true)
+      return (%m user_output) } })");
+}
+
+TEST(AssignLayouts, PartsOfImagesAreChannelsLastForConvolutions) {
+  ExpectAssigned(R"(program edge {
+    constants { constant "w": f32[256] }
+    graph(%w: f32[256] tensor_constant "w", %x: f32[1,16,4,4]{strides=[256,1,64,16]} user_input) {
+      [%a: f32[1,8,4,4], %b: f32[1,8,4,4]] = edge.aten.split_with_sizes_copy.default(%x, [8,8], 1)
+      %r: f32[1,8,4,4] = edge.aten.abs.default(%a)
+      %c: f32[1,8,4,4] = backend.belay_cpu.conv2d.default(%r, %w, none, none, 8, [1,1], [1,1], [0,0], [1,1], "none", "add", -inf, inf)
+      %v: f32[1,128] = edge.aten.view_copy.default(%b, [1,128])
+      %m: f32[1,8,1,1] = edge.aten.mean.dim(%c, [2,3], true)
+      return (%m user_output, %v user_output) } })",
+                 R"(program edge {
+    constants { constant "w": f32[256] }
+    graph(%w: f32[256] tensor_constant "w", %x: f32[1,16,4,4]{strides=[256,1,64,16]} user_input) {
+      [%a: f32[1,8,4,4]{strides=[128,1,32,8]}, %b: f32[1,8,4,4]] = edge.aten.split_with_sizes_copy.default(%x, [8,8], 1)
+      %r: f32[1,8,4,4]{strides=[128,1,32,8]} = edge.aten.abs.default(%a)
+      %c: f32[1,8,4,4]{strides=[128,1,32,8]} = backend.belay_cpu.conv2d.default(%r, %w, none, none, 8, [1,1], [1,1], [0,0], [1,1], "none", "add", -inf, inf)
+      %v: f32[1,128] = edge.aten.view_copy.default(%b, [1,128])
+      %m: f32[1,8,1,1] = edge.aten.mean.dim(%c, [2,3], true)
+      return (%m user_output, %v user_output) } })");
+}
+
 TEST(AssignLayouts, InsertsNoRedundantCopies) {
   ExpectAssigned(R"(program edge {
     constants { constant "w": f32[256] }

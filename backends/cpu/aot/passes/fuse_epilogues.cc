@@ -32,7 +32,8 @@ class EpilogueFusion : NodeLowering {
       : NodeLowering(program),
         handles_(handles),
         activations_(program, views_),
-        constants_(program, editor_) {}
+        constants_(program, editor_),
+        cat_(program.ops->Find("aten.cat.default")) {}
 
   absl::StatusOr<bool> Run() {
     bool changed = false;
@@ -42,6 +43,11 @@ class EpilogueFusion : NodeLowering {
       for (;;) {
         ABSL_ASSIGN_OR_RETURN(const bool fused, Step(*it));
         if (!fused) break;
+        changed = true;
+      }
+    }
+    for (NodeId id : nodes) {
+      if (graph_.contains(id) && graph_.node(id).target->aten() == cat_ && FuseIntoParts(id)) {
         changed = true;
       }
     }
@@ -126,6 +132,51 @@ class EpilogueFusion : NodeLowering {
     return false;
   }
 
+  // activation(cat([op(…), …]))  ->  cat([op(…, activation), …]); likewise clamp. Only if all parts
+  // can fuse it.
+  bool FuseIntoParts(NodeId id) {
+    const auto* list = graph_.node(id).operand().get_if<Argument::List>();
+    if (list == nullptr || list->empty()) return false;
+    std::vector<NodeId> parts;
+    for (const Argument& element : *list) {
+      const ValueId* value = element.get_if<ValueId>();
+      if (value == nullptr || !graph_.HasOneUse(*value)) return false;
+      const NodeId part = graph_.value(*value).producer;
+      if (!part.valid() || !HasEpilogue(*graph_.node(part).target) ||
+          graph_.MetaOf(*value).dtype != DType::kFloat32) {
+        return false;
+      }
+      const State state = StateOf(part);
+      if (IsQuantized(*graph_.node(part).target) || state.activation || state.clamp ||
+          state.multiply) {
+        return false;
+      }
+      parts.push_back(part);
+    }
+    const ValueId result = graph_.ResultOf(id);
+    std::vector<NodeId> fused;
+    if (const std::optional<ActivationForm> form = activations_.Find(result)) {
+      for (NodeId part : parts) SetArgument(part, "activation", std::string(form->activation));
+      fused = form->nodes;
+    } else {
+      const std::optional<NodeId> reader = graph_.SoleUser(result);
+      const std::optional<ClampForm> clamp =
+          reader.has_value() ? activations_.Clamp(*reader) : std::nullopt;
+      if (!clamp.has_value()) return false;
+      for (NodeId part : parts) {
+        SetArgument(part, "low", clamp->low);
+        SetArgument(part, "high", clamp->high);
+      }
+      fused = {*reader};
+    }
+    editor_.ReplaceAllUses(graph_.ResultOf(fused.back()), result);
+    for (auto it = fused.rbegin(); it != fused.rend(); ++it) {
+      handles_.Fuse(editor_, id, *it);
+      editor_.EraseNode(*it);
+    }
+    return true;
+  }
+
   // Fuses a quantization of the real result of a quantized operator, or a dequantization of its
   // quantized result.
   bool FuseQuantization(NodeId id, const State& state) {
@@ -201,6 +252,7 @@ class EpilogueFusion : NodeLowering {
   FusedHandles& handles_;
   const ActivationForms activations_;
   PackedConstants constants_;
+  const exir::OpOverload* cat_;
 };
 
 }  // namespace

@@ -52,6 +52,32 @@ std::string Linear(std::string_view arguments) {
   return absl::StrCat("%y: f32[2,8] = backend.belay_cpu.linear.default(%x, %w, ", arguments, ")");
 }
 
+TEST(FuseEpilogues, FusesIntoAllPartsOfAConcatenation) {
+  const std::string parts =
+      "%z: f32[2,8] = backend.belay_cpu.linear.default(%o, %w, none, none, 8, \"none\", \"add\", "
+      "-inf, inf) %k: f32[2,16] = edge.aten.cat.default([%y,%z], 1) ";
+  const auto parts_with = [](std::string_view end) {
+    return absl::StrCat(Linear(absl::StrCat("none, none, 8, ", end)),
+                        "\n%z: f32[2,8] = backend.belay_cpu.linear.default(%o, %w, none, none, 8, ",
+                        end, ")\n%k: f32[2,16] = edge.aten.cat.default([%y,%z], 1)");
+  };
+  EXPECT_EQ(Fused(absl::StrCat(parts,
+                               "%r: f32[2,16] = edge.aten.relu.default(%k) "
+                               "return (%r user_output)")),
+            parts_with("\"none\", \"add\", 0.0, inf"));
+  EXPECT_EQ(Fused(absl::StrCat(parts,
+                               "%r: f32[2,16] = edge.aten.sigmoid.default(%k) "
+                               "return (%r user_output)")),
+            parts_with("\"sigmoid\", \"add\", -inf, inf"));
+}
+
+TEST(FuseEpilogues, KeepsActivationsOfConcatenationsThatNotAllPartsCanFuse) {
+  const std::string body =
+      "%k: f32[2,16] = edge.aten.cat.default([%y,%o], 1) "
+      "%r: f32[2,16] = edge.aten.relu.default(%k) return (%r user_output)";
+  EXPECT_THAT(Fused(body), testing::HasSubstr("aten.relu"));
+}
+
 TEST(FuseEpilogues, FusesActivations) {
   for (const auto& [op, name] : std::initializer_list<std::pair<std::string, std::string>>{
            {"sigmoid.default(%y)", "sigmoid"},
