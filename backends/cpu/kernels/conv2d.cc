@@ -5,6 +5,7 @@
 
 #include "backends/cpu/kernels/convolution.h"
 #include "backends/cpu/kernels/epilogue_of.h"
+#include "backends/cpu/kernels/few_channels.h"
 #include "backends/cpu/kernels/kernel_tables.h"
 #include "backends/cpu/kernels/patches.h"
 #include "backends/cpu/kernels/pixel_strips.h"
@@ -37,6 +38,9 @@ absl::Status Conv2d(KernelContext& context, const Call<false>& call) {
   if (out->numel() == 0) return absl::OkStatus();
   if (IsPlanarConvolution(*call.input, call.window, *out)) {
     return RunPlanarConvolution(context, *call.input, *call.weight, call.window, epilogue, *out);
+  }
+  if (IsOfFewChannels(*call.input, *call.weight, call.window, *out)) {
+    return RunOfFewChannels(context, *call.input, *call.weight, call.window, epilogue, *out);
   }
   return RunConvolution(context, *call.input, *call.weight, call.window, epilogue, *out);
 }
@@ -111,9 +115,10 @@ bool Accepts(const KernelContext& context, const Call<kDepthwise>& call) {
 }
 
 uint64_t Conv2dScratch(const KernelContext& context, const Call<false>& call) {
-  return std::max(PlanarConvolutionScratch(context, *call.input, call.window),
-                  ConvolutionScratch<float>(context, call.input->sizes, *call.weight, call.window,
-                                            {PatchWay::kTaps, PatchWay::kPadded}));
+  return std::max({PlanarConvolutionScratch(context, *call.input, call.window),
+                   FewChannelsScratch(context, *call.input, *call.weight, call.window),
+                   ConvolutionScratch<float>(context, call.input->sizes, *call.weight, call.window,
+                                             {PatchWay::kTaps, PatchWay::kPadded})});
 }
 
 constexpr OperatorFacts kConv2dFacts = {.work = {WorkRule::Kind::kConvolution},

@@ -129,6 +129,36 @@ TEST_F(CpuKernelsTest, ConvolutionsReadRowsPixelsOrCopies) {
   }
 }
 
+// Rows of results that are computed from the images in place.
+TEST_F(CpuKernelsTest, ConvolutionsOfFewChannels) {
+  const Convolution cases[] = {
+      {2, 3, 35, 37, 16, 3, 2, 1, 1},
+      {1, 3, 9, 32, 33, 3, 1, 0, 1},
+      {1, 1, 6, 40, 40, 5, 2, 2, 1},
+      {1, 7, 5, 18, 24, 3, 1, 1, 1},
+      {2, 4, 8, 64, 48, 4, 4, 0, 1},
+      {1, 2, 6, 19, 8, 2, 1, 3, 1},
+      {1, 3, 7, 20, 20, 1, 1, 0, 1},
+      {1, 3, 7, 20, 20, 1, 1, 0, 2},
+      {1, 3, 2, 17, 16, 5, 1, 2, 1},
+      // Few filters.
+      {2, 16, 9, 19, 16, 3, 1, 1, 1},
+      {1, 40, 11, 37, 5, 3, 2, 1, 1},
+      {1, 9, 5, 18, 12, 2, 1, 1, 1},
+  };
+  for (const Convolution& c : cases) {
+    for (Layout layout : {Layout::kRowMajor, Layout::kChannelsLast}) {
+      for (bool other : {false, true}) {
+        ASSERT_TRUE(comparison_.Compare(CallOf(c, true, other, {}, layout)));
+      }
+      KernelCall call = CallOf(c, false, false, {"none", "add", -1, 2}, layout);
+      ASSERT_TRUE(comparison_.Compare(call));
+      call.output_layout = Layout::kRowMajor;
+      ASSERT_TRUE(comparison_.Compare(call));
+    }
+  }
+}
+
 TEST_F(CpuKernelsTest, DepthwiseConvolutions) {
   const Convolution cases[] = {{2, 24, 9, 11, 0, 3, 1, 1, 1},
                                {1, 35, 10, 9, 0, 3, 2, 1, 1},

@@ -124,6 +124,22 @@ HWY_INLINE void Step(const float* const* a, size_t p, const float* HWY_RESTRICT 
   }
 }
 
+// Two steps of one vector, each row's after one another. With 12 rows, not all row pointers fit the
+// registers; each is then loaded once for both steps.
+template <size_t kRows>
+HWY_INLINE void TwoSteps(const float* const* a, size_t p, const float* HWY_RESTRICT b, size_t row,
+                         Accumulators<kRows, 1>& sums) {
+  const TagF32 d;
+  const V first = hn::LoadU(d, b), second = hn::LoadU(d, b + row);
+  HWY_UNROLL(kRows)
+  for (size_t r = 0; r < kRows; ++r) {
+    const float* x = a[r] + p;
+    V& sum = sums.at[r][0];
+    sum = hn::MulAdd(hn::Set(d, x[0]), first, sum);
+    sum = hn::MulAdd(hn::Set(d, x[1]), second, sum);
+  }
+}
+
 // The same for bfloat16 in VNNI-2 layout. Without dot products, each word is widened to two floats:
 // the bits of the second element, and those of the first shifted left by 16.
 template <size_t kRows, size_t kVectors>
@@ -309,6 +325,9 @@ HWY_INLINE void Tile(const ProductArgs<T>& g, const T* const* HWY_RESTRICT rows,
         const size_t end = prefetch.lines == 0 ? last : HWY_MIN(last, p + kPrefetchInterval);
         for (size_t i = 0; i < prefetch.lines; ++i, next += kLine * kTerms<T>) {
           hwy::Prefetch(next);
+        }
+        if constexpr (kTerms<T> == 1 && kVectors == 1 && kRows > 8) {
+          for (; p + 2 <= end; p += 2, b += 2 * row) TwoSteps(a, p, b, row, sums[0]);
         }
         for (; p < end; ++p, b += row) Step(a, p, b, sums[0]);
       }

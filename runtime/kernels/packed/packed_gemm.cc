@@ -7,6 +7,7 @@
 #include "hwy/highway.h"
 #include "runtime/kernels/packed/few_columns.h"
 #include "runtime/kernels/packed/packed_gemm-inl.h"
+#include "runtime/kernels/packed/short_gemm-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace belay {
@@ -81,11 +82,44 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace belay {
 
+namespace {
+
+// Whether ShortGemm is faster: few terms, and few weights, which stay in the L1 cache.
+bool IsShort(const PackedGemmArgs& g, size_t rows) {
+  constexpr size_t kMostTerms = 256, kMostWeights = 8192;
+  return g.taps == 1 && g.row_pointers == nullptr && g.panels == nullptr && g.ldb == 0 &&
+         g.groups == 1 && g.alpha == 1 && g.row_bias == nullptr && g.run == 0 && g.m > 3 &&
+         rows >= kLeastShortRows && g.k >= 1 && g.k <= kMostTerms && g.n * g.k <= kMostWeights;
+}
+
+}  // namespace
+
+HWY_EXPORT(MultiplyShort);
+void ShortGemm(const ShortGemmArgs& args) { HWY_DYNAMIC_DISPATCH(MultiplyShort)(args); }
+
 HWY_EXPORT(Multiply);
 void PackedGemmRange(const PackedGemmArgs& args, size_t first_row, size_t last_row,
                      size_t first_column, size_t last_column) {
   if (HasFewColumns(args) && first_column < last_column) {
     return FewColumnsRange(args, first_row, last_row);
+  }
+  if (first_row < last_row && first_column < last_column && IsShort(args, last_row - first_row)) {
+    const float* const a = args.a + first_row * args.lda;
+    const size_t b_row = 0, at = first_row * args.ldc;
+    ShortGemmArgs g = {.m = last_row - first_row,
+                       .first_column = first_column,
+                       .last_column = last_column,
+                       .k = args.k,
+                       .a = &a,
+                       .lda = args.lda,
+                       .b = args.b,
+                       .b_rows = &b_row,
+                       .depth = args.k,
+                       .c = args.c + at,
+                       .ldc = args.ldc,
+                       .epilogue = args.epilogue};
+    if (g.epilogue.other != nullptr) g.epilogue.other += at;
+    return ShortGemm(g);
   }
   HWY_DYNAMIC_DISPATCH(Multiply)(args, first_row, last_row, first_column, last_column);
 }

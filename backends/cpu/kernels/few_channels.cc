@@ -1,0 +1,180 @@
+#include "backends/cpu/kernels/few_channels.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "backends/cpu/kernels/pixel_strips.h"
+#include "runtime/core/budget.h"
+#include "runtime/core/checked_math.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/kernels/element_copy/channels_last.h"
+#include "runtime/kernels/operands/operands.h"
+#include "runtime/kernels/operands/ranges.h"
+#include "runtime/kernels/packed/packed_weights.h"
+#include "runtime/kernels/packed/short_gemm.h"
+
+namespace belay::cpu {
+namespace {
+
+constexpr int64_t kMostRuns = 128;                   // of terms, in a window
+constexpr int64_t kMostWeights = int64_t{64} << 10;  // packed
+// Results of more channels fill the tiles of PackedGemmRange, whose taps may be pixels in place.
+constexpr int64_t kNarrow = kPanelColumns / 2;
+// With fewer pixels in a row of results, most tiles would be partial.
+constexpr int64_t kLeastWidth = int64_t{kLeastShortRows};
+
+// Working memory of a thread in floats: padded copies of the image rows of a window, and a strip of
+// results that are not channels last.
+struct Memory {
+  Memory(const TensorView& images, const Window& window, const TensorView& out)
+      : row(CheckedInt(images.sizes[3]) + window.padding[1] + window.padding_after[1]),
+        rows(IsPadded(window) ? row * window.kernel_size[0] * images.sizes[1] : CheckedInt(0)),
+        strip(std::max(kStripElements, out_row(out))),
+        total(rows + strip) {}
+
+  static bool IsPadded(const Window& window) {
+    return window.padding[1] != 0 || window.padding_after[1] != 0;
+  }
+  static int64_t out_row(const TensorView& out) {
+    const CheckedInt row = CheckedInt(out.sizes[1]) * out.sizes[3];
+    return row.ok() ? row.value() : INT64_MAX;
+  }
+
+  CheckedInt row;  // pixels of a copied row
+  CheckedInt rows, strip, total;
+};
+
+// The windows of a row of results.
+class WindowRows {
+ public:
+  // `copies` has Memory::rows floats.
+  WindowRows(const TensorView& images, const Window& window, int64_t row, float* copies)
+      : images_(images),
+        window_(window),
+        planar_(!IsChannelsLast(images) || images.sizes[1] == 1),
+        runs_(planar_ ? images.sizes[1] : 1),
+        pixel_(planar_ ? 1 : images.sizes[1]),
+        row_(row * pixel_),
+        copies_(Memory::IsPadded(window) ? copies : nullptr) {
+    held_.fill(-1);
+    if (copies_ != nullptr) {
+      std::fill_n(copies_, row_ * runs_ * window.kernel_size[0], 0.0f);
+    }
+  }
+
+  // Sets the operand A of row y of the results of an image. Rows outside of the image have no taps.
+  void Find(int64_t image, int64_t y, ShortGemmArgs& g) {
+    const int64_t height = images_.sizes[2], width = images_.sizes[3] * pixel_;
+    g.taps = 0;
+    for (int64_t j = 0; j < window_.kernel_size[0]; ++j) {
+      const int64_t from = y * window_.stride[0] - window_.padding[0] + j * window_.dilation[0];
+      if (from < 0 || from >= height) continue;
+      // Consecutive image rows have slots of their own, and remain for the next row of results.
+      const int64_t slot = window_.dilation[0] == 1 ? from % window_.kernel_size[0] : j;
+      const bool is_held = held_[static_cast<size_t>(slot)] == image * height + from;
+      held_[static_cast<size_t>(slot)] = image * height + from;
+      for (int64_t c = 0; c < runs_; ++c) {
+        const float* row =
+            images_.as<const float>() + ((image * runs_ + c) * height + from) * width;
+        if (copies_ != nullptr) {
+          float* const copy = copies_ + (slot * runs_ + c) * row_;
+          if (!is_held) std::copy_n(row, width, copy + window_.padding[1] * pixel_);
+          row = copy;
+        }
+        rows_[g.taps] = row;
+        b_rows_[g.taps] = static_cast<size_t>(j * window_.kernel_size[1] * images_.sizes[1] + c);
+        ++g.taps;
+      }
+    }
+    g.k = static_cast<size_t>(window_.kernel_size[1] * pixel_);
+    g.a = rows_.data();
+    g.lda = static_cast<size_t>(window_.stride[1] * pixel_);
+    g.b_rows = b_rows_.data();
+    g.b_step = static_cast<size_t>(runs_);
+  }
+
+ private:
+  const TensorView& images_;
+  const Window& window_;
+  const bool planar_;
+  const int64_t runs_;                   // per row of a window
+  const int64_t pixel_;                  // floats between pixels of a run
+  const int64_t row_;                    // floats of a copied row
+  float* const copies_;                  // null if no row is padded
+  std::array<int64_t, kMostRuns> held_;  // by slot: the copied image row
+  std::array<const float*, kMostRuns> rows_;
+  std::array<size_t, kMostRuns> b_rows_;
+};
+
+int64_t TermsOf(const TensorView& images, const Window& window) {
+  return window.taps() * images.sizes[1];
+}
+
+// Conditions on sizes that a call's layouts and number of pixels do not change.
+bool HasFewTerms(const TensorView& images, const TensorView& filters, const Window& window,
+                 int64_t out_channels) {
+  const bool few = images.sizes[1] < kFewChannels;
+  return (few || (out_channels <= kNarrow && window.taps() > 1)) && RowsAreDense(window) &&
+         filters.numel() <= kMostWeights &&
+         window.kernel_size[0] <= kMostRuns / std::max<int64_t>(few ? images.sizes[1] : 1, 1);
+}
+
+}  // namespace
+
+bool IsOfFewChannels(const TensorView& images, const TensorView& filters, const Window& window,
+                     const TensorView& out) {
+  return HasFewTerms(images, filters, window, out.sizes[1]) && out.sizes[3] >= kLeastWidth &&
+         (IsChannelsLast(images) || (images.sizes[1] < kFewChannels && images.is_contiguous()));
+}
+
+absl::Status RunOfFewChannels(const KernelContext& context, const TensorView& images,
+                              const TensorView& filters, const Window& window,
+                              const EpilogueF32& epilogue, const TensorView& out) {
+  const Memory memory(images, window, out);
+  ABSL_ASSIGN_OR_RETURN(float* const floats,
+                        ScratchArray<float>(context, memory.total * context.num_threads()));
+  const int64_t filters_count = out.sizes[1], height = out.sizes[2], row = Memory::out_row(out);
+  const bool in_place = IsChannelsLast(out);
+  const int64_t terms = TermsOf(images, window);
+  const double work = static_cast<double>(out.numel()) * static_cast<double>(terms);
+  RunRanges(context, out.sizes[0] * height, 1, work, [&](int part, int64_t first, int64_t last) {
+    float* const copies = floats + part * memory.total.value();
+    float* const strip = copies + memory.rows.value();
+    WindowRows rows(images, window, memory.row.value(), copies);
+    ShortGemmArgs g;
+    g.m = static_cast<size_t>(out.sizes[3]);
+    g.last_column = g.ldc = static_cast<size_t>(filters_count);
+    g.b = filters.as<const float>();
+    g.depth = static_cast<size_t>(terms);
+    Budget::Pace pace;
+    const int64_t most = in_place ? INT64_MAX : std::max(kStripElements / row, int64_t{1});
+    for (int64_t count; first < last; first += count) {
+      count = std::min(most, last - first);
+      for (int64_t i = 0; i < count; ++i) {
+        if (pace.Stop(row * terms)) return;
+        const int64_t at = first + i;
+        rows.Find(at / height, at % height, g);
+        g.c = in_place ? out.as<float>() + at * row : strip + i * row;
+        g.epilogue = epilogue;
+        if (g.epilogue.other != nullptr) g.epilogue.other += at * row;
+        ShortGemm(g);
+      }
+      if (!in_place) {
+        StorePixels(strip, first * out.sizes[3], count * out.sizes[3], 0, filters_count, out);
+      }
+    }
+  });
+  return absl::OkStatus();
+}
+
+uint64_t FewChannelsScratch(const KernelContext& context, const TensorView& images,
+                            const TensorView& filters, const Window& window) {
+  const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
+  if (!out.ok() || (*out)->rank() != 4 || !HasFewTerms(images, filters, window, (*out)->sizes[1])) {
+    return 0;
+  }
+  return ScratchBytesOf<float>(Memory(images, window, **out).total * context.num_threads());
+}
+
+}  // namespace belay::cpu
