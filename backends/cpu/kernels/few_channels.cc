@@ -19,8 +19,9 @@ namespace {
 
 constexpr int64_t kMostRuns = 128;                   // of terms, in a window
 constexpr int64_t kMostWeights = int64_t{64} << 10;  // packed
-// Results of more channels fill the tiles of PackedGemmRange, whose taps may be pixels in place.
-constexpr int64_t kNarrow = kPanelColumns / 2;
+// Results of more channels fill the tiles of PackedGemmRange, whose taps may be pixels in place. With
+// at most kFewFilters and a vector of terms per tap, it multiplies vectors of terms instead.
+constexpr int64_t kNarrow = kPanelColumns / 2, kFewFilters = 4, kVectorOfTerms = 16;
 // With fewer pixels in a row of results, most tiles would be partial.
 constexpr int64_t kLeastWidth = int64_t{kLeastShortRows};
 
@@ -115,8 +116,10 @@ int64_t TermsOf(const TensorView& images, const Window& window) {
 bool HasFewTerms(const TensorView& images, const TensorView& filters, const Window& window,
                  int64_t out_channels) {
   const bool few = images.sizes[1] < kFewChannels;
-  return (few || (out_channels <= kNarrow && window.taps() > 1)) && RowsAreDense(window) &&
-         filters.numel() <= kMostWeights &&
+  const bool by_terms =
+      out_channels <= kFewFilters && window.kernel_size[1] * images.sizes[1] >= kVectorOfTerms;
+  return (few || (out_channels <= kNarrow && window.taps() > 1)) && !by_terms &&
+         RowsAreDense(window) && filters.numel() <= kMostWeights &&
          window.kernel_size[0] <= kMostRuns / std::max<int64_t>(few ? images.sizes[1] : 1, 1);
 }
 
