@@ -104,18 +104,15 @@ absl::Status Inverse(KernelContext& context, const FactorCall<KernelArguments>& 
         SwapRows(m, n, pivot, k);
         SwapRows(inverse, n, pivot, k);
         if (m[k * n + k] == T(0) && failed == 0) failed = k + 1;
+        // Columns of m up to k are not used again.
         const T scale = T(1) / m[k * n + k];
-        for (int64_t j = 0; j < n; ++j) {
-          m[k * n + j] *= scale;
-          inverse[k * n + j] *= scale;
-        }
+        for (int64_t j = k + 1; j < n; ++j) m[k * n + j] *= scale;
+        for (int64_t j = 0; j < n; ++j) inverse[k * n + j] *= scale;
         for (int64_t i = 0; i < n; ++i) {
           const T factor = m[i * n + k];
           if (i == k || factor == T(0)) continue;
-          for (int64_t j = 0; j < n; ++j) {
-            m[i * n + j] -= factor * m[k * n + j];
-            inverse[i * n + j] -= factor * inverse[k * n + j];
-          }
+          for (int64_t j = k + 1; j < n; ++j) m[i * n + j] -= factor * m[k * n + j];
+          for (int64_t j = 0; j < n; ++j) inverse[i * n + j] -= factor * inverse[k * n + j];
         }
       }
       if (failed != 0 && call.check_errors) return Failed(failed);
