@@ -149,8 +149,9 @@ HWY_INLINE hn::Vec<D> MaximaInside(D d, const PoolRow& row, const RowRange& rows
   return best;
 }
 
-void MaxPoolRowF32Impl(const PoolRow& row, float* HWY_RESTRICT out, int64_t* HWY_RESTRICT index) {
-  const hn::ScalableTag<float> d;
+template <class D>
+HWY_INLINE void MaxPoolRowBy(D d, const PoolRow& row, float* HWY_RESTRICT out,
+                             int64_t* HWY_RESTRICT index) {
   const hn::RebindToSigned<decltype(d)> di;
   const hn::RepartitionToWide<decltype(di)> dl;
   const auto zero = hn::Zero(di);
@@ -192,6 +193,23 @@ void MaxPoolRowF32Impl(const PoolRow& row, float* HWY_RESTRICT out, int64_t* HWY
       index[output] = places[i] >= 0 ? places[i] : FirstPlaceOfWindow(row, output);
     }
   }
+}
+
+// Vectors that are not longer than a row, down to four windows, since whole vectors are faster.
+void MaxPoolRowF32Impl(const PoolRow& row, float* HWY_RESTRICT out, int64_t* HWY_RESTRICT index) {
+  const hn::ScalableTag<float> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  if constexpr (HWY_MAX_LANES_D(decltype(d)) > 8) {
+    if (row.outputs < lanes && row.outputs >= 8) {
+      return MaxPoolRowBy(hn::CappedTag<float, 8>(), row, out, index);
+    }
+  }
+  if constexpr (HWY_MAX_LANES_D(decltype(d)) > 4) {
+    if (row.outputs < lanes && row.outputs >= 4) {
+      return MaxPoolRowBy(hn::CappedTag<float, 4>(), row, out, index);
+    }
+  }
+  MaxPoolRowBy(d, row, out, index);
 }
 
 // Columns of a window that are inside the volume: first <= k < last.
