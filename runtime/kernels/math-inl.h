@@ -118,7 +118,7 @@ HWY_INLINE V ExpOfNegatedAbs(D d, V x) {
 #endif
 }
 
-// x / y for y in [2^-100, 2^100] or NaN, and |x| <= 2^20 * y. Error: 1 ULP.
+// x / y for |y| in [2^-100, 2^100] or NaN, and |x| <= 2^20 * |y|. Error: 1 ULP.
 template <class D, class V>
 HWY_INLINE V DivideByNormal(D d, V x, V y) {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
