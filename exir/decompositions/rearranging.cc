@@ -154,10 +154,21 @@ std::vector<Argument> Rot90(OpBuilder& b, const OpCall& c) {
   }
 }
 
+// Whether slices of `dim` are of several runs of at least 16 elements. Such slices are copied before they
+// are concatenated, while gathering the runs is a single copy.
+bool HasLongRuns(OpBuilder& b, const Argument& x, int64_t dim) {
+  const TensorMeta meta = b.meta(x);
+  if (!b.ok() || !meta.is_static() || !meta.is_contiguous()) return false;
+  const auto at = meta.sizes.begin() + dim;
+  return Product({meta.sizes.begin(), at}).AsInt() > 1 &&
+         Product({at + 1, meta.sizes.end()}).AsInt() >= 16;
+}
+
 Argument RollDim(OpBuilder& b, const Argument& x, const SymInt& shift, int64_t dim) {
   const SymInt size = b.size(x, dim);
   const std::optional<int64_t> length = size.AsInt(), by = shift.AsInt();
-  if (!length.has_value() || !by.has_value()) {
+  if (!length.has_value() || !by.has_value() ||
+      (*length > 0 && *by % *length != 0 && HasLongRuns(b, x, dim))) {
     const Argument index = b.Call("aten.remainder.Scalar", {Sub(b, Arange(b, size), shift), size});
     return b.Call("aten.index_select.default", {x, dim, index});
   }

@@ -193,6 +193,10 @@ TEST(RearrangingValuesTest, FlipsAndRotations) {
   ExpectValues("aten.roll.default(%a, [-4, 1], [-1, 0])", {x}, {F({2, 3}, {5, 6, 4, 2, 3, 1})});
   ExpectValues("aten.roll.default(%a, [3], [1])", {x}, {x});
   ExpectAsKernel("aten.roll.default(%a, [7, -2], [0, 2])", {Random({3, 2, 5})});
+  // Runs of 16 elements are gathered, those of 15 are concatenated.
+  for (int64_t inner : {15, 16}) {
+    ExpectAsKernel("aten.roll.default(%a, [-9, 2], [1, 0])", {Random({3, 4, inner})});
+  }
 }
 
 TEST(RearrangingValuesTest, Matrices) {

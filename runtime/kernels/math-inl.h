@@ -11,7 +11,7 @@
 //   SafeTanh     4 ULP
 //   Sigmoid      4 ULP
 //   Erf          absolute error 3e-7
-//   NormalCdf    12 ULP
+//   GeluErf      12 ULP
 //   Erfc         12 ULP
 #if defined(BELAY_RUNTIME_KERNELS_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef BELAY_RUNTIME_KERNELS_MATH_INL_H_
@@ -58,17 +58,17 @@ HWY_INLINE V TimesPowerOf2(V x, V n) {
 }
 #endif
 
-// exp(r) * 2^n for |r| <= ln 2 / 2, by a polynomial with the coefficients of Highway's Exp.
+// A whole number plus this float of 24 bits is exact: its low bits are the number, for |n| < 2^22.
+inline constexpr float kToWhole = 0x1.8p23f;
+
+// exp(r) * 2^n for |r| <= ln 2 / 2: a minimax polynomial with a relative error of 3.2e-9.
 template <class D, class V>
 HWY_INLINE V ExpTimesPowerOf2(D d, V r, V n) {
-  const V r2 = hn::Mul(r, r);
-  const V p01 = hn::MulAdd(r, hn::Set(d, 0.166666671633720397949219f), hn::Set(d, 0.5f));
-  const V p23 = hn::MulAdd(r, hn::Set(d, 0.00833336077630519866943359f),
-                           hn::Set(d, 0.0416664853692054748535156f));
-  const V p45 = hn::MulAdd(r, hn::Set(d, 0.000198527617612853646278381f),
-                           hn::Set(d, 0.00139304355252534151077271f));
-  const V p = hn::MulAdd(hn::MulAdd(p45, r2, p23), r2, p01);
-  return TimesPowerOf2(hn::Add(hn::MulAdd(p, r2, r), hn::Set(d, 1.0f)), n);
+  V p = hn::Set(d, 0.00138206652f);
+  for (const float c : {0.0083686756f, 0.0416682661f, 0.166665211f, 0.49999994f, 1.0f, 1.0f}) {
+    p = hn::MulAdd(p, r, hn::Set(d, c));
+  }
+  return TimesPowerOf2(p, n);
 }
 
 // 2^x: 0 below -150, infinity from 128 on; NaN stays NaN.
@@ -84,7 +84,8 @@ HWY_INLINE V SafeExp2(D d, V x) {
 template <class D, class V>
 HWY_INLINE V ExpInRange(D d, V x) {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-  const V n = hn::Round(hn::Mul(x, hn::Set(d, 1.44269504088896341f)));
+  const V to_whole = hn::Set(d, kToWhole);
+  const V n = hn::Sub(hn::MulAdd(x, hn::Set(d, 1.44269504088896341f), to_whole), to_whole);
   const V high = hn::NegMulAdd(n, hn::Set(d, 0.693145751953125f), x);
   const V r = hn::NegMulAdd(n, hn::Set(d, 1.428606765330187045e-6f), high);
   return ExpTimesPowerOf2(d, r, n);
@@ -117,15 +118,16 @@ HWY_INLINE V ExpOfNegatedAbs(D d, V x) {
 #endif
 }
 
-// 1 / y for y in [2^-100, 2^100] or NaN. Error: 1 ULP.
+// x / y for |y| in [2^-100, 2^100] or NaN, and |x| <= 2^20 * |y|. Error: 1 ULP.
 template <class D, class V>
-HWY_INLINE V ReciprocalOfNormal(D d, V y) {
+HWY_INLINE V DivideByNormal(D d, V x, V y) {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
   // One step of Newton's method doubles the 14 bits of the approximation.
   const V r = hn::ApproximateReciprocal(y);
-  return hn::MulAdd(r, hn::NegMulAdd(y, r, hn::Set(d, 1.0f)), r);
+  const V q = hn::Mul(x, r);
+  return hn::MulAdd(hn::NegMulAdd(y, q, x), r, q);
 #else
-  return hn::Div(hn::Set(d, 1.0f), y);
+  return hn::Div(x, y);
 #endif
 }
 
@@ -217,27 +219,23 @@ HWY_INLINE V SafeLog10(D d, V x) {
 #endif
 }
 
-// tanh(x) = (1 - t) / (1 + t) with t = exp(-2 |x|), and for |x| < 0.55, where the difference
-// cancels, x + x^3 * P(x^2), a minimax fit with a relative error of 1.2e-9.
+// tanh(x) = p q / (q^2 + p^2 / 4), the tangent of twice the angle, with p / q = 2 tanh(x / 2) as
+// x P(x^2) / Q(x^2). Errors of p / q vanish where tanh is near 1, and all coefficients are positive. They
+// are a minimax fit with a relative error of 1e-8 on [-9.02, 9.02], beyond which tanh is ±1, times 1.82:
+// below 2 roundings are small in relation to the value.
 template <class D, class V>
-HWY_INLINE V SafeTanh(D d, V x) {
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-  const V one = hn::Set(d, 1.0f);
-  const V t = ExpOfNegatedAbs(d, hn::Add(x, x));
-  const V large = hn::Mul(hn::Sub(one, t), ReciprocalOfNormal(d, hn::Add(one, t)));
+HWY_INLINE V SafeTanh(D d, V value) {
+  const V bound = hn::Set(d, 9.02f);
+  // Max and Min give their second operand where one is NaN, or NaN.
+  const V x = hn::Min(bound, hn::Max(hn::Neg(bound), value));
   const V x2 = hn::Mul(x, x);
-  V p = hn::Set(d, -0.00620741304f);
-  p = hn::MulAdd(p, x2, hn::Set(d, 0.0210272074f));
-  p = hn::MulAdd(p, x2, hn::Set(d, -0.0538422763f));
-  p = hn::MulAdd(p, x2, hn::Set(d, 0.133324996f));
-  p = hn::MulAdd(p, x2, hn::Set(d, -0.333333164f));
-  const V small = hn::MulAdd(hn::Mul(x, x2), p, x);
-  const auto is_small = hn::Lt(hn::Abs(x), hn::Set(d, 0.55f));
-  return hn::IfThenElse(is_small, small, hn::CopySign(large, x));
-#else
-  const V y = hn::Tanh(d, hn::Clamp(x, hn::Set(d, -20.0f), hn::Set(d, 20.0f)));
-  return hn::IfThenElse(hn::IsNaN(x), x, y);
-#endif
+  V p = hn::MulAdd(hn::Set(d, 0.00020612247f), x2, hn::Set(d, 0.054104865f));
+  p = hn::Mul(hn::MulAdd(p, x2, hn::Set(d, 1.82f)), x);
+  V q = hn::MulAdd(hn::Set(d, 2.198065e-06f), x2, hn::Set(d, 0.0021871591f));
+  q = hn::MulAdd(q, x2, hn::Set(d, 0.20577145f));
+  q = hn::MulAdd(q, x2, hn::Set(d, 1.82f));
+  const V quarter = hn::Mul(p, hn::Set(d, 0.25f));
+  return DivideByNormal(d, hn::Mul(p, q), hn::MulAdd(p, quarter, hn::Mul(q, q)));
 }
 
 // 1 / (1 + exp(-x)) as 1 / (1 + e) for x >= 0 and e / (1 + e) below, with e = exp(-|x|).
@@ -246,7 +244,7 @@ HWY_INLINE V Sigmoid(D d, V x) {
   const V one = hn::Set(d, 1.0f);
   const V e = ExpOfNegatedAbs(d, x);
   const V numerator = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), e, one);
-  return hn::Mul(numerator, ReciprocalOfNormal(d, hn::Add(one, e)));
+  return DivideByNormal(d, numerator, hn::Add(one, e));
 }
 
 // cos(x) for |x| <= 39000: |x| = (n + 1/2) pi + r with |r| <= pi / 2, and a polynomial of sin(r) with
@@ -294,7 +292,7 @@ HWY_INLINE V Erf(D d, V value) {
   q = hn::MulAdd(q, x2, hn::Set(d, -1.68282697438203e-03f));
   q = hn::MulAdd(q, x2, hn::Set(d, -7.37332916720468e-03f));
   q = hn::MulAdd(q, x2, hn::Set(d, -1.42647390514189e-02f));
-  return hn::IfThenElse(hn::IsNaN(value), value, hn::Mul(p, ReciprocalOfNormal(d, q)));
+  return hn::IfThenElse(hn::IsNaN(value), value, DivideByNormal(d, p, q));
 }
 
 // Returns a^2 - square exactly. Precondition: `square` is a^2 rounded.
@@ -312,23 +310,40 @@ HWY_INLINE V SquareError(D d, V a, V square) {
 #endif
 }
 
-// The normal distribution beyond a = scale * size >= 0: exp(-a^2 / 2) * t * P(t) with
-// t = 1 / (1 + 0.35 a). P is a minimax fit of erfcx with a relative error of 3.2e-8. The rounding
-// error of size^2 is computed and applied as a factor, since exp would multiply it.
+// The normal distribution beyond a = scale * size >= 0: exp(-half * size^2) * P(a) / Q(a), where P / Q is
+// a minimax fit of erfcx with a relative error of 1.4e-7 and positive coefficients. size^2 is reduced by
+// multiples of ln 2 / half before it is rounded, since exp would multiply the rounding error.
 // Preconditions: a <= 15 or NaN, and half = scale^2 / 2 is a power of two.
 template <class D, class V>
-HWY_INLINE V NormalTail(D d, V size, float scale, float half) {
-  const V t = ReciprocalOfNormal(d, hn::MulAdd(hn::Set(d, 0.35f * scale), size, hn::Set(d, 1.0f)));
-  V p = hn::Set(d, -0.0291576255f);
-  for (const float c : {0.144029751f, -0.255836785f, 0.159317404f, -0.0232109185f, 0.105551951f,
-                        0.119821414f, 0.139863506f, 0.139621302f}) {
-    p = hn::MulAdd(p, t, hn::Set(d, c));
+HWY_INLINE V NormalTail(D d, V size, double scale, double half) {
+  const double s = scale, s2 = s * s;
+  const auto set = [&](double c) HWY_ATTR { return hn::Set(d, static_cast<float>(c)); };
+  V p = set(2.36926354e-07 * s2 * s2);
+  for (const double c : {0.0143769654 * s2 * s, 0.107670486 * s2, 0.33998403 * s, 0.49999994}) {
+    p = hn::MulAdd(p, size, set(c));
   }
-  const V square = hn::Mul(size, size);
-  const V rest = SquareError(d, size, square);
-  const V exponent = hn::Mul(hn::Set(d, -half), square);
-  const V q = hn::Mul(ExpInRange(d, exponent), hn::Mul(p, t));
-  return hn::NegMulAdd(hn::Mul(hn::Set(d, half), rest), q, q);
+  V q = set(0.0360656567 * s2 * s2);
+  for (const double c : {0.269332618 * s2 * s, 0.894551873 * s2, 1.47784567 * s, 1.0}) {
+    q = hn::MulAdd(q, size, set(c));
+  }
+  const V square = hn::Mul(size, size), to_whole = set(kToWhole);
+  const V n = hn::Sub(hn::MulAdd(square, set(-1.44269504088896341 * half), to_whole), to_whole);
+  // r = size^2 + n * ln 2 / half; the product with the high part of ln 2 is exact.
+  const V whole = hn::Mul(n, set(0.693145751953125 / half));
+#if HWY_NATIVE_FMA
+  V r = hn::MulAdd(size, size, whole);
+#else
+  V r = hn::Add(hn::Add(square, whole), SquareError(d, size, square));
+#endif
+  r = hn::MulAdd(n, set(1.428606765330187045e-6 / half), r);
+  // exp(-half * r): minimax with a relative error of 9.2e-8.
+  const double h = -half, h2 = h * h;
+  V e = set(0.00828936789 * h2 * h2 * h);
+  for (const double c :
+       {0.0418981872 * h2 * h2, 0.166676521 * h2 * h, 0.499991477 * h2, 0.999999702 * h, 1.0}) {
+    e = hn::MulAdd(e, r, set(c));
+  }
+  return TimesPowerOf2(hn::Mul(e, DivideByNormal(d, p, q)), n);
 }
 
 // min(|x|, highest); NaN stays NaN.
@@ -342,19 +357,20 @@ HWY_INLINE V BoundedAbs(D d, V x, float highest) {
 #endif
 }
 
-// The normal distribution below x: 0.5 * erfc(-x / sqrt(2)), without cancellation in either tail.
-// The tail underflows beyond 15.
+// x times the normal distribution below x, which is 0.5 * erfc(-x / sqrt(2)): max(x, 0) - |x| * tail,
+// without cancellation. The tail underflows beyond 15. -inf * 0 is NaN, as in the reference kernel.
 template <class D, class V>
-HWY_INLINE V NormalCdf(D d, V x) {
-  const V tail = NormalTail(d, BoundedAbs(d, x, 15.0f), 1.0f, 0.5f);
-  return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), tail, hn::Sub(hn::Set(d, 1.0f), tail));
+HWY_INLINE V GeluErf(D d, V x) {
+  const V size = BoundedAbs(d, x, 15.0f);
+  const V tail = NormalTail(d, size, 1.0, 0.5);
+  return hn::MulAdd(hn::Min(hn::Neg(size), x), tail, hn::Max(hn::Set(d, -0.0f), x));
 }
 
 // 1 - erf(x), without cancellation. Underflows beyond 10.1.
 template <class D, class V>
 HWY_INLINE V Erfc(D d, V x) {
   const V two = hn::Set(d, 2.0f);
-  const V tail = hn::Mul(two, NormalTail(d, BoundedAbs(d, x, 10.5f), 1.41421356f, 1.0f));
+  const V tail = hn::Mul(two, NormalTail(d, BoundedAbs(d, x, 10.5f), 1.41421356237309505, 1.0));
   return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Sub(two, tail), tail);
 }
 

@@ -268,9 +268,16 @@ HWY_INLINE void CopyRowsBy(const std::byte* HWY_RESTRICT in, int64_t in_step,
                            size_t bytes) {
   const hn::CappedTag<uint8_t, kBytes> d;
   const size_t lanes = hn::Lanes(d);
+  // Short rows wait for the cache lines that they write, unless those are requested ahead.
+  const int64_t ahead = bytes <= 2048 ? 1 + static_cast<int64_t>(512 / bytes) : rows;
   for (int64_t r = 0; r < rows; ++r, in += in_step, out += out_step) {
     const auto* HWY_RESTRICT from = reinterpret_cast<const uint8_t*>(in);
     auto* HWY_RESTRICT to = reinterpret_cast<uint8_t*>(out);
+    if (kBytes == 64 && r + ahead < rows) {
+      for (size_t at = 0; at < bytes; at += 64) {
+        __builtin_prefetch(to + ahead * out_step + at, /*rw=*/1);
+      }
+    }
     size_t i = 0;
     for (; i + lanes <= bytes; i += lanes) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
     if (i == bytes) continue;

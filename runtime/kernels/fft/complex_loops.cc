@@ -21,7 +21,7 @@ using DF = hn::Rebind<float, D>;
 void MultiplyComplexImpl(const float* a, const float* b, size_t n, float* out) {
   const D d;
   const DF df;
-  const size_t lanes = hn::Lanes(d);
+  const size_t pairs = hn::Lanes(d) / 2;
   size_t i = 0;
   const auto one = [&](size_t k) HWY_ATTR {
     // Recovers infinities from NaN, as C's complex product does.
@@ -31,20 +31,17 @@ void MultiplyComplexImpl(const float* a, const float* b, size_t n, float* out) {
     out[2 * k] = static_cast<float>(product.real());
     out[2 * k + 1] = static_cast<float>(product.imag());
   };
-  for (; i + lanes <= n; i += lanes) {
-    hn::Vec<DF> ar, ai, br, bi;
-    hn::LoadInterleaved2(df, a + 2 * i, ar, ai);
-    hn::LoadInterleaved2(df, b + 2 * i, br, bi);
-    const auto xr = hn::PromoteTo(d, ar), xi = hn::PromoteTo(d, ai);
-    const auto yr = hn::PromoteTo(d, br), yi = hn::PromoteTo(d, bi);
-    // Products of floats are exact in double.
-    const auto re = hn::Sub(hn::Mul(xr, yr), hn::Mul(xi, yi));
-    const auto im = hn::Add(hn::Mul(xr, yi), hn::Mul(xi, yr));
-    if (!hn::AllFalse(d, hn::And(hn::IsNaN(re), hn::IsNaN(im)))) {
-      for (size_t k = i; k < i + lanes; ++k) one(k);
-      continue;
+  for (; i + pairs <= n; i += pairs) {
+    const auto x = hn::PromoteTo(d, hn::LoadU(df, a + 2 * i));
+    const auto y = hn::PromoteTo(d, hn::LoadU(df, b + 2 * i));
+    // Even elements are xr yr - xi yi, odd ones xi yr + xr yi. Products of floats are exact in double.
+    const auto product =
+        hn::MulAddSub(x, hn::DupEven(y), hn::Mul(hn::Reverse2(d, x), hn::DupOdd(y)));
+    if (HWY_LIKELY(hn::AllFalse(d, hn::IsNaN(product)))) {
+      hn::StoreU(hn::DemoteTo(df, product), df, out + 2 * i);
+    } else {
+      for (size_t k = i; k < i + pairs; ++k) one(k);
     }
-    hn::StoreInterleaved2(hn::DemoteTo(df, re), hn::DemoteTo(df, im), df, out + 2 * i);
   }
   for (; i < n; ++i) one(i);
 }

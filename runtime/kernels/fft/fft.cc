@@ -114,30 +114,58 @@ HWY_INLINE void Butterfly(D d, V* re, V* im) {
   }
 }
 
+// The columns of one vector in a group of a stage: radix rows of x, `step` apart, to rows of y, `width`
+// apart. Without roots, all are 1.
+template <int kRadix, class D, class T = hn::TFromD<D>>
+HWY_INLINE void TransformColumns(D d, const T* re, const T* im, int64_t step, const T* roots,
+                                 T* out_re, T* out_im, int64_t width) {
+  using V = hn::Vec<D>;
+  V r[kRadix], i[kRadix];
+  for (int k = 0; k < kRadix; ++k) {
+    r[k] = hn::LoadU(d, re + k * step);
+    i[k] = hn::LoadU(d, im + k * step);
+  }
+  Butterfly<kRadix>(d, r, i);
+  if (roots != nullptr) {
+    for (int k = 1; k < kRadix; ++k) {
+      const V c = hn::Set(d, roots[2 * k - 2]), s = hn::Set(d, roots[2 * k - 1]);
+      const V x = r[k], y = i[k];
+      r[k] = hn::NegMulAdd(s, y, hn::Mul(c, x));
+      i[k] = hn::MulAdd(s, x, hn::Mul(c, y));
+    }
+  }
+  for (int k = 0; k < kRadix; ++k) {
+    hn::StoreU(r[k], d, out_re + k * width);
+    hn::StoreU(i[k], d, out_im + k * width);
+  }
+}
+
 template <int kRadix, class T>
 void StageOf(const FftStage<T>& stage, const T* HWY_RESTRICT re, const T* HWY_RESTRICT im,
              int64_t pitch, int64_t lines, T* HWY_RESTRICT out_re, T* HWY_RESTRICT out_im) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const int64_t width = stage.width * lines, in_width = stage.width * pitch;
   const int64_t step = stage.groups * in_width;
   for (int64_t p = 0; p < stage.groups; ++p) {
-    const T* HWY_RESTRICT roots = stage.roots + 2 * (kRadix - 1) * p;
-    const int64_t from = p * in_width, to = kRadix * p * width;
-    ForLanes<T>(width, [&](auto d, int64_t q) HWY_ATTR {
-      using V = hn::Vec<decltype(d)>;
-      V r[kRadix], i[kRadix];
-      for (int k = 0; k < kRadix; ++k) {
-        r[k] = hn::LoadU(d, re + from + q + k * step);
-        i[k] = hn::LoadU(d, im + from + q + k * step);
+    const T* const roots = p == 0 ? nullptr : stage.roots + 2 * (kRadix - 1) * p;
+    const T *const x = re + p * in_width, *const y = im + p * in_width;
+    T *const to_x = out_re + kRadix * p * width, *const to_y = out_im + kRadix * p * width;
+    int64_t q = 0;
+    for (; q + lanes <= width; q += lanes) {
+      TransformColumns<kRadix>(d, x + q, y + q, step, roots, to_x + q, to_y + q, width);
+    }
+    // Fewer lines: vectors of four, then single elements.
+    if constexpr (HWY_MAX_LANES_D(hn::ScalableTag<T>) > 4) {
+      const hn::FixedTag<T, 4> four;
+      for (; q + 4 <= width; q += 4) {
+        TransformColumns<kRadix>(four, x + q, y + q, step, roots, to_x + q, to_y + q, width);
       }
-      Butterfly<kRadix>(d, r, i);
-      hn::StoreU(r[0], d, out_re + to + q);
-      hn::StoreU(i[0], d, out_im + to + q);
-      for (int k = 1; k < kRadix; ++k) {
-        const V c = hn::Set(d, roots[2 * k - 2]), s = hn::Set(d, roots[2 * k - 1]);
-        hn::StoreU(hn::NegMulAdd(s, i[k], hn::Mul(c, r[k])), d, out_re + to + q + k * width);
-        hn::StoreU(hn::MulAdd(s, r[k], hn::Mul(c, i[k])), d, out_im + to + q + k * width);
-      }
-    });
+    }
+    const hn::CappedTag<T, 1> one;
+    for (; q < width; ++q) {
+      TransformColumns<kRadix>(one, x + q, y + q, step, roots, to_x + q, to_y + q, width);
+    }
   }
 }
 
@@ -181,34 +209,47 @@ void Multiply(const T* in_re, const T* in_im, const T* factors, T scale, int64_t
 }
 
 template <class T>
-void Interleave(const T* HWY_RESTRICT re, const T* HWY_RESTRICT im, size_t count,
-                T* HWY_RESTRICT out) {
+void Interleave(const T* HWY_RESTRICT re, const T* HWY_RESTRICT im, int64_t width, int64_t rows,
+                int64_t count, T* HWY_RESTRICT out, int64_t pitch) {
   const hn::ScalableTag<T> d;
-  const size_t lanes = hn::Lanes(d);
-  size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    hn::StoreInterleaved2(hn::LoadU(d, re + i), hn::LoadU(d, im + i), d, out + 2 * i);
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  if (count == width && count == pitch) {  // one run
+    count *= rows;
+    rows = 1;
   }
-  for (; i < count; ++i) {
-    out[2 * i] = re[i];
-    out[2 * i + 1] = im[i];
+  for (int64_t r = 0; r < rows; ++r, re += width, im += width, out += 2 * pitch) {
+    int64_t i = 0;
+    for (; i + lanes <= count; i += lanes) {
+      hn::StoreInterleaved2(hn::LoadU(d, re + i), hn::LoadU(d, im + i), d, out + 2 * i);
+    }
+    for (; i < count; ++i) {
+      out[2 * i] = re[i];
+      out[2 * i + 1] = im[i];
+    }
   }
 }
 
 template <class T>
-void Deinterleave(const T* HWY_RESTRICT in, size_t count, T* HWY_RESTRICT re, T* HWY_RESTRICT im) {
+void Deinterleave(const T* HWY_RESTRICT in, int64_t pitch, int64_t rows, int64_t count,
+                  T* HWY_RESTRICT re, T* HWY_RESTRICT im, int64_t width) {
   const hn::ScalableTag<T> d;
-  const size_t lanes = hn::Lanes(d);
-  size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    hn::Vec<decltype(d)> a, b;
-    hn::LoadInterleaved2(d, in + 2 * i, a, b);
-    hn::StoreU(a, d, re + i);
-    hn::StoreU(b, d, im + i);
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  if (count == width && count == pitch) {  // one run
+    count *= rows;
+    rows = 1;
   }
-  for (; i < count; ++i) {
-    re[i] = in[2 * i];
-    im[i] = in[2 * i + 1];
+  for (int64_t r = 0; r < rows; ++r, re += width, im += width, in += 2 * pitch) {
+    int64_t i = 0;
+    for (; i + lanes <= count; i += lanes) {
+      hn::Vec<decltype(d)> a, b;
+      hn::LoadInterleaved2(d, in + 2 * i, a, b);
+      hn::StoreU(a, d, re + i);
+      hn::StoreU(b, d, im + i);
+    }
+    for (; i < count; ++i) {
+      re[i] = in[2 * i];
+      im[i] = in[2 * i + 1];
+    }
   }
 }
 

@@ -36,6 +36,14 @@ class Lines {
     for (int64_t size : sizes_) count_ *= size;
   }
   int64_t count() const { return count_; }
+  int64_t step() const { return step_; }  // between elements of a line
+
+  // The first element of line `first`, if `lines` lines from it on are adjacent; else null.
+  void* Adjacent(int64_t first, int64_t lines) const {
+    const int64_t inner = sizes_.back();
+    if (lines > 1 && (strides_.back() != 1 || first % inner + lines > inner)) return nullptr;
+    return ElementAddress(tensor_, OffsetAt(first, sizes_, strides_));
+  }
 
   // columns(k, line) = element k of line `first` + line, for k < n, line < lines. Rows of columns
   // have `width` elements; Load sets those after `lines` to 0.
@@ -134,29 +142,48 @@ void CopyRow(const T* from, int64_t lines, T* to) {
   std::memcpy(to, from, static_cast<size_t>(lines) * sizeof(T));
 }
 
-// Transforms a complex tensor in place along `dim`.
+// Loads n elements of complex lines to planes of `width` columns; those after `count` are 0.
+// `columns` has room for n * width complex numbers.
 template <class T>
-void TransformDim(const KernelContext& context, const Work<T>& work, const TensorView& tensor,
-                  int dim, bool forward, double scale) {
-  const Lines all(tensor, dim);
-  const int64_t n = tensor.sizes[dim];
+void LoadPlanes(const FftLoops<T>& loops, const Lines& from, int64_t first, int64_t count,
+                int64_t width, int64_t n, T* columns, T* re, T* im) {
+  if (const void* rows = from.Adjacent(first, count); rows != nullptr && count == width) {
+    return loops.deinterleave(static_cast<const T*>(rows), from.step(), n, width, re, im, width);
+  }
+  from.Load(first, count, width, n, columns);
+  loops.deinterleave(columns, width, n, width, re, im, width);
+}
+
+// Stores planes to complex lines. `columns` is as for LoadPlanes.
+template <class T>
+void StorePlanes(const FftLoops<T>& loops, const Lines& to, int64_t first, int64_t count,
+                 int64_t width, int64_t n, const T* re, const T* im, T* columns) {
+  if (void* rows = to.Adjacent(first, count); rows != nullptr) {
+    return loops.interleave(re, im, width, n, count, static_cast<T*>(rows), to.step());
+  }
+  loops.interleave(re, im, width, n, width, columns, width);
+  to.Store(first, count, width, n, columns);
+}
+
+// Transforms a complex tensor along `dim`. `in` may be `out`.
+template <class T>
+void TransformDim(const KernelContext& context, const Work<T>& work, const TensorView& in,
+                  const TensorView& out, int dim, bool forward, double scale) {
+  const Lines from(in, dim), to(out, dim);
+  const int64_t n = in.sizes[dim];
   const FftPlan<T> plan(n, false, work.tables);
-  ForBlocks(context, work, plan, all.count(),
-            [&](T* planes, int64_t first, int64_t count, int64_t lines) {
-              const int64_t plane = plan.rows() * lines;
-              const auto elements = static_cast<size_t>(n * lines);
-              T* const second = planes + 2 * plane;
-              all.Load(first, count, lines, n, second);
-              plan.loops().deinterleave(second, elements, planes, planes + plane);
-              T* const z = plan.Transform(planes, lines, !forward);
-              if (scale != 1) {
-                plan.loops().multiply(z, z + plane, nullptr, static_cast<T>(scale), n, lines, z,
-                                      z + plane);
-              }
-              T* const interleaved = z == planes ? second : planes;
-              plan.loops().interleave(z, z + plane, elements, interleaved);
-              all.Store(first, count, lines, n, interleaved);
-            });
+  const FftLoops<T>& loops = plan.loops();
+  ForBlocks(
+      context, work, plan, to.count(), [&](T* planes, int64_t first, int64_t count, int64_t lines) {
+        const int64_t plane = plan.rows() * lines;
+        T* const second = planes + 2 * plane;
+        LoadPlanes(loops, from, first, count, lines, n, second, planes, planes + plane);
+        T* const z = plan.Transform(planes, lines, !forward);
+        if (scale != 1) {
+          loops.multiply(z, z + plane, nullptr, static_cast<T>(scale), n, lines, z, z + plane);
+        }
+        StorePlanes(loops, to, first, count, lines, n, z, z + plane, z == planes ? second : planes);
+      });
 }
 
 // Transforms real lines along `dim` to out->sizes[dim] = n or n / 2 + 1 elements.
@@ -188,8 +215,7 @@ void RealDim(const KernelContext& context, const Work<T>& work, const TensorView
                 std::fill_n(z + plane, lines, T{0});
                 if (n % 2 == 0) std::fill_n(z + plane + half * lines, lines, T{0});
                 interleaved = z == planes ? second : planes;
-                loops.interleave(z, z + plane, static_cast<size_t>((half + 1) * lines),
-                                 interleaved);
+                loops.interleave(z, z + plane, lines, half + 1, lines, interleaved, lines);
               }
               for (int64_t k = half + 1; k < kept; ++k) {
                 const T* const mirrored = interleaved + 2 * (n - k) * lines;
@@ -214,11 +240,9 @@ void InverseRealDim(const KernelContext& context, const Work<T>& work, const Ten
   ForBlocks(
       context, work, plan, to.count(), [&](T* planes, int64_t first, int64_t count, int64_t lines) {
         const int64_t plane = plan.rows() * lines;
-        const auto given = static_cast<size_t>((half + 1) * lines);
         T* const second = planes + 2 * plane;
         if (plan.packed()) {
-          from.Load(first, count, lines, half + 1, planes);
-          loops.deinterleave(planes, given, second, second + plane);
+          LoadPlanes(loops, from, first, count, lines, half + 1, planes, second, second + plane);
           loops.packed_spectrum(second, second + plane, plan.real_roots(), static_cast<T>(scale),
                                 half, lines, planes, planes + plane);
           const T* const z = plan.Transform(planes, lines, true);
@@ -229,8 +253,7 @@ void InverseRealDim(const KernelContext& context, const Work<T>& work, const Ten
           }
           to.Store(first, count, lines, n, interleaved);
         } else {
-          from.Load(first, count, lines, half + 1, second);
-          loops.deinterleave(second, given, planes, planes + plane);
+          LoadPlanes(loops, from, first, count, lines, half + 1, second, planes, planes + plane);
           // Elements that are their own mirror images are treated as real.
           std::fill_n(planes + plane, lines, T{0});
           if (n % 2 == 0) std::fill_n(planes + plane + half * lines, lines, T{0});
@@ -259,7 +282,7 @@ absl::Status RealFftOf(KernelContext& context, const RealFftCall<KernelArguments
   RealDim(context, work, *self, *out, static_cast<int>(dims.back()),
           FftScale(call.params, self->sizes, dims));
   for (int k = 0; k + 1 < dims.size(); ++k) {
-    TransformDim(context, work, *out, static_cast<int>(dims[k]), true, 1);
+    TransformDim(context, work, *out, *out, static_cast<int>(dims[k]), true, 1);
   }
   return absl::OkStatus();
 }
@@ -277,10 +300,11 @@ absl::Status ComplexFftOf(KernelContext& context, const ComplexFftCall<KernelArg
   if (out->numel() == 0) return absl::OkStatus();
   ABSL_ASSIGN_OR_RETURN(const Work<T> work,
                         WorkOf<T>(context, LongestDim(self->sizes), 0, nullptr));
-  ABSL_RETURN_IF_ERROR(CopyStrided(*self, *out));
+  if (dims.empty()) return CopyStrided(*self, *out);
   const double scale = FftScale(call.params, self->sizes, dims);
   for (int k = 0; k < dims.size(); ++k) {
-    TransformDim(context, work, *out, static_cast<int>(dims[k]), call.forward, k == 0 ? scale : 1);
+    TransformDim(context, work, k == 0 ? *self : *out, *out, static_cast<int>(dims[k]),
+                 call.forward, k == 0 ? scale : 1);
   }
   return absl::OkStatus();
 }
@@ -310,7 +334,7 @@ absl::Status InverseRealFftOf(KernelContext& context,
     ABSL_RETURN_IF_ERROR(CopyStrided(*self, from));
   }
   for (int k = 0; k + 1 < dims.size(); ++k) {
-    TransformDim(context, work, from, static_cast<int>(dims[k]), false, 1);
+    TransformDim(context, work, from, from, static_cast<int>(dims[k]), false, 1);
   }
   InverseRealDim(context, work, from, *out, static_cast<int>(dims.back()),
                  FftScale(call.params, out->sizes, dims));

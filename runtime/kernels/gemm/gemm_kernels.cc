@@ -79,35 +79,46 @@ Scratch ScratchFor(const KernelContext& context, const TensorView& a, const Tens
   return s;
 }
 
+// Operands of one matrix that are read and written in place.
+PackedGemmArgs ArgsInPlace(const Product& p, const TensorView& left, const TensorView& right,
+                           const TensorView& result) {
+  PackedGemmArgs args;
+  args.m = static_cast<size_t>(left.sizes[0]);
+  args.n = static_cast<size_t>(right.sizes[1]);
+  args.k = static_cast<size_t>(left.sizes[1]);
+  args.alpha = p.alpha;
+  args.a = left.as<const float>();
+  args.lda = static_cast<size_t>(left.strides[0]);
+  args.b = right.as<const float>();
+  args.ldb = static_cast<size_t>(right.strides[0]);
+  args.c = result.as<float>();
+  args.ldc = static_cast<size_t>(result.strides[0]);
+  return args;
+}
+
 // Computes one matrix of the result. `addend` has its sizes, or is a column bias, or null. `thread`
 // is its thread and the number of its copies; without one, all threads compute it.
 void MultiplyMatrices(const KernelContext& context, const Product& p, const TensorView* addend,
                       const TensorView& left, const TensorView& right, const TensorView& result,
                       const Scratch& parts, float* scratch, std::optional<int> thread) {
   float* const a_copy = parts.CopiesOf(scratch, thread.value_or(0));
-  PackedGemmArgs args;
-  args.m = static_cast<size_t>(left.sizes[0]);
-  args.n = static_cast<size_t>(right.sizes[1]);
-  args.k = static_cast<size_t>(left.sizes[1]);
+  PackedGemmArgs args = ArgsInPlace(p, left, right, result);
   args.panels = parts.PanelsOf(scratch, thread.value_or(0));
-  args.alpha = p.alpha;
   if (parts.a != 0) {
     CopyConvertible(left, TensorView::Contiguous(DType::kFloat32, left.sizes, a_copy));
     args.a = a_copy;
     args.lda = args.k;
-  } else {
-    args.a = left.as<const float>();
-    args.lda = static_cast<size_t>(left.strides[0]);
   }
-  if (HasRows(right)) {
-    args.b = right.as<const float>();
-    args.ldb = static_cast<size_t>(right.strides[0]);
-  } else {
+  if (!HasRows(right)) {
+    args.b = nullptr;
+    args.ldb = 0;
     args.pack = &PackStrided;
     args.pack_source = &right;
   }
-  args.c = parts.c != 0 ? a_copy + parts.a : result.as<float>();
-  args.ldc = parts.c != 0 ? args.n : static_cast<size_t>(result.strides[0]);
+  if (parts.c != 0) {
+    args.c = a_copy + parts.a;
+    args.ldc = args.n;
+  }
   if (addend != nullptr && addend->rank() == 1) {
     args.epilogue.bias = addend->as<const float>();
   } else if (addend != nullptr) {
@@ -146,6 +157,17 @@ absl::Status Multiply(KernelContext& context, const Product& p, int batch_dims) 
   const auto multiply = [&](int64_t first, int64_t last, std::optional<int> thread) {
     TensorView left = MatrixOf(a, first), right = MatrixOf(b, first),
                result = MatrixOf(*out, first);
+    if (thread.has_value() && parts.a + parts.c == 0 && p.addend == nullptr && HasRows(right)) {
+      PackedGemmArgs args = ArgsInPlace(p, left, right, result);
+      args.panels = parts.PanelsOf(scratch, *thread);
+      for (int64_t i = first; i < last; ++i) {
+        PackedGemm(args);
+        if (i + 1 == last) return;
+        args.a += a.strides[0];
+        args.b += b.strides[0];
+        args.c += out->strides[0];
+      }
+    }
     for (int64_t i = first; i < last; ++i) {
       MultiplyMatrices(context, p, p.addend == nullptr ? nullptr : &addend, left, right, result,
                        parts, scratch, thread);

@@ -26,7 +26,16 @@ struct PaddedDim {
     if (fill == PadFill::kReplicate) return at < 0 ? 0 : last;
     return -1;
   }
+  // How many indices from i on are inside the source.
+  int64_t Inside(int64_t i) const {
+    const int64_t at = CheckedSub(i, before).value_or(-1);
+    return at >= 0 && at < from_size ? from_size - at : 0;
+  }
 };
+
+// Elements between two checks of the budget.
+constexpr int64_t kElementsAtOnce = 1 << 14;
+constexpr size_t kShortRow = 2048, kCacheLine = 64;  // bytes
 
 struct Row {
   PaddedDim dim;
@@ -63,25 +72,35 @@ struct Row {
     if (fill == PadFill::kReplicate) return CopyEach<kBytes>(from, to, first, last, edge, 0);
     CopyEach<kBytes>(from, to, first, last, mirror, -1);
   }
+  // Copies `rows` rows, from_step and to_step bytes apart.
   template <size_t kBytes>
-  void Copy(const std::byte* from, std::byte* to) const {
+  void Copy(const std::byte* from, int64_t from_step, std::byte* to, int64_t to_step,
+            int64_t rows) const {
+    const Row r = *this;  // in registers: bytes that are written may alias *this
     const int64_t first = std::clamp<int64_t>(dim.before, 0, dim.to_size);
     const int64_t last = std::clamp<int64_t>(dim.from_size + dim.before, first, dim.to_size);
-    CopyBorder<kBytes>(from, to, 0, first, 0, dim.before);
-    if (first < last) {
-      if (dim.from_stride == unit && dim.to_stride == unit) {
-        const int64_t size = static_cast<int64_t>(bytes);
-        std::memcpy(to + first * unit * size, from + (first - dim.before) * unit * size,
-                    static_cast<size_t>((last - first) * unit * size));
-      } else {
-        CopyEach<kBytes>(from, to, first, last, -dim.before, 1);
+    const bool together = dim.from_stride == unit && dim.to_stride == unit;
+    const int64_t position = unit * static_cast<int64_t>(bytes);
+    const auto inside = static_cast<size_t>((last - first) * position);
+    for (; rows > 0; --rows, from += from_step, to += to_step) {
+      // Short rows wait for the cache lines that they write, unless those are requested ahead.
+      if (rows > 2 && inside <= kShortRow) {
+        for (size_t at = 0; at < inside; at += kCacheLine) {
+          __builtin_prefetch(to + 2 * to_step + at, /*rw=*/1);
+        }
       }
+      r.CopyBorder<kBytes>(from, to, 0, first, 0, r.dim.before);
+      if (first < last && together) {
+        std::memcpy(to + first * position, from + (first - r.dim.before) * position, inside);
+      } else {
+        r.CopyEach<kBytes>(from, to, first, last, -r.dim.before, 1);
+      }
+      r.CopyBorder<kBytes>(from, to, last, r.dim.to_size, r.dim.from_size - 1,
+                           2 * (r.dim.from_size - 1) + r.dim.before);
     }
-    CopyBorder<kBytes>(from, to, last, dim.to_size, dim.from_size - 1,
-                       2 * (dim.from_size - 1) + dim.before);
   }
 
-  using CopyFn = void (Row::*)(const std::byte*, std::byte*) const;
+  using CopyFn = void (Row::*)(const std::byte*, int64_t, std::byte*, int64_t, int64_t) const;
   CopyFn CopyOfPositions() const {
     switch (static_cast<size_t>(unit) * bytes) {
       case 1:
@@ -133,6 +152,7 @@ void CopyPadded(const KernelContext& context, const TensorView& from, const Tens
   for (int d = 0; d < rank; ++d) rows *= dims[d].to_size;
   const auto size = static_cast<int64_t>(row.bytes);
   const int64_t elements = row.dim.to_size * row.unit;
+  const int64_t at_once = std::max<int64_t>(1, kElementsAtOnce / std::max<int64_t>(1, elements));
   const Row::CopyFn copy = row.CopyOfPositions();
   RunRanges(context, rows, 1,
             kElementWork * static_cast<double>(rows) * static_cast<double>(elements),
@@ -151,15 +171,18 @@ void CopyPadded(const KernelContext& context, const TensorView& from, const Tens
                 }
                 const int64_t begin = first % line.to_size;
                 const int64_t end = std::min(line.to_size, begin + last - first);
-                for (int64_t i = begin; i < end; ++i) {
-                  if (pace.Stop(elements)) return;
+                for (int64_t i = begin, n; i < end; i += n) {
                   const int64_t source = line.Source(i, fill);
                   std::byte* const target = to.as<std::byte>() + (t + i * line.to_stride) * size;
+                  // Rows inside the source are equidistant.
+                  const int64_t left = line.Inside(i);
+                  n = outside || left == 0 ? 1 : std::min({left, end - i, at_once});
+                  if (pace.Stop(n * elements)) return;
                   if (outside || source < 0) {
                     row.FillPositions(target, 0, row.dim.to_size);
                   } else {
                     (row.*copy)(from.as<const std::byte>() + (f + source * line.from_stride) * size,
-                                target);
+                                line.from_stride * size, target, line.to_stride * size, n);
                   }
                 }
                 first += end - begin;

@@ -44,8 +44,10 @@ constexpr Moments kNoMoments = {0, std::numeric_limits<double>::quiet_NaN()};
 // Sums the elements of `part`, or their squared distances from `center` if given.
 double SumOf(const TensorView& part, std::optional<double> center) {
   if (IsRowMajorF32(part)) {
-    const auto* x = part.as<const float>();
-    return center.has_value() ? SquareRunF32(x, part.numel(), *center) : SumRunF32(x, part.numel());
+    const FloatRuns run{part.as<const float>(), part.numel()};
+    double sum;
+    center.has_value() ? SquareRunsF32(run, *center, &sum) : SumRunsF32(run, &sum);
+    return sum;
   }
   const ReduceLoop loop =
       center.has_value() ? FindSquaresLoop(DType::kFloat32) : FindSumLoop(DType::kFloat32);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/kernel_comparison.h"
 #include "runtime/kernels/pointwise/loops.h"
 
@@ -418,6 +419,47 @@ TEST(PointwiseTest, SquareRootsOfAllFractionsAreCorrectlyRounded) {
   uint32_t bits = 20261128;
   for (float& value : x) value = std::bit_cast<float>(bits = bits * 1664525 + 1013904223);
   compare();
+}
+
+// The bounds of math-inl.h over all signs, exponents and special values, on every instruction set.
+TEST(PointwiseTest, FunctionsAreWithinTheirBoundsOfDouble) {
+  struct Function {
+    PointwiseOp op;
+    double max_ulp;
+    double (*exact)(double);
+  };
+  constexpr Function kFunctions[] = {
+      {PointwiseOp::kExp, 2, [](double x) { return std::exp(x); }},
+      {PointwiseOp::kTanh, 4, [](double x) { return std::tanh(x); }},
+      {PointwiseOp::kSigmoid, 4, [](double x) { return 1 / (1 + std::exp(-x)); }},
+      {PointwiseOp::kErfc, 12, [](double x) { return std::erfc(x); }},
+      {PointwiseOp::kGeluErf, 12,
+       [](double x) { return x * 0.5 * std::erfc(x * -0.70710678118654752440); }},
+  };
+  std::vector<float> x = {0.0f, -0.0f};
+  for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += 9973) {
+    x.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+  }
+  std::vector<float> results(x.size());
+  const void* const operands[] = {x.data()};
+  const std::vector<std::string> sets = InstructionSets();
+  for (const std::string& set : sets) {
+    ASSERT_TRUE(UseInstructionSet(set).ok());
+    for (const Function& function : kFunctions) {
+      FindLoop(function.op, DType::kFloat32)(operands, results.data(), x.size(), PointwiseParams());
+      for (size_t i = 0; i < x.size(); ++i) {
+        const double exact = function.exact(x[i]);
+        const auto nearest = static_cast<float>(exact);
+        const float size = std::fabs(nearest);
+        ASSERT_EQ(std::isnan(results[i]), std::isnan(exact)) << x[i] << ' ' << set;
+        if (std::isnan(exact) || results[i] == nearest) continue;
+        const double ulp = static_cast<double>(std::nextafter(size, HUGE_VALF)) - size;
+        ASSERT_LE(std::abs(results[i] - exact), function.max_ulp * ulp)
+            << static_cast<int>(function.op) << " of " << x[i] << " on " << set;
+      }
+    }
+  }
+  ASSERT_TRUE(UseInstructionSet(sets.front()).ok());
 }
 
 }  // namespace

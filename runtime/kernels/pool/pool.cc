@@ -19,28 +19,57 @@ HWY_INLINE int64_t FirstPlace(int64_t start, int64_t dilation) {
 }
 // End index of the window's `kernel` positions that are before `size`.
 HWY_INLINE int64_t EndOfPlaces(int64_t start, int64_t dilation, int64_t size, int64_t kernel) {
+  if (dilation == 1) return HWY_MAX(int64_t{0}, HWY_MIN(kernel, size - start));
   return start >= size ? 0 : HWY_MIN(kernel, (size - start + dilation - 1) / dilation);
+}
+
+// The planes and rows of a row's windows that are inside the volume: first <= i < last.
+struct RowRange {
+  int64_t first_plane, last_plane, first_row, last_row;
+
+  template <class T>
+  static RowRange Of(const PoolRowOf<T>& row) {
+    return {FirstPlace(row.first_plane, row.plane_dilation),
+            EndOfPlaces(row.first_plane, row.plane_dilation, row.depth, row.kernel_depth),
+            FirstPlace(row.first_row, row.row_dilation),
+            EndOfPlaces(row.first_row, row.row_dilation, row.height, row.kernel_height)};
+  }
+  bool empty() const { return first_plane >= last_plane || first_row >= last_row; }
+};
+
+// Returns plane * height + row of window row (i, j).
+template <class T>
+HWY_INLINE int64_t RowAt(const PoolRowOf<T>& row, int64_t i, int64_t j) {
+  return (row.first_plane + i * row.plane_dilation) * row.height + row.first_row +
+         j * row.row_dilation;
 }
 
 // Calls visit(plane * height + row) for the rows of a window that are inside the volume, in order.
 template <class T, class Visit>
-HWY_INLINE void WalkRows(const PoolRowOf<T>& row, const Visit& visit) {
-  const int64_t i0 = FirstPlace(row.first_plane, row.plane_dilation),
-                i1 = EndOfPlaces(row.first_plane, row.plane_dilation, row.depth, row.kernel_depth),
-                j0 = FirstPlace(row.first_row, row.row_dilation),
-                j1 = EndOfPlaces(row.first_row, row.row_dilation, row.height, row.kernel_height);
-  for (int64_t i = i0; i < i1; ++i) {
-    const int64_t plane = row.first_plane + i * row.plane_dilation;
-    for (int64_t j = j0; j < j1; ++j) {
-      visit(plane * row.height + row.first_row + j * row.row_dilation);
-    }
+HWY_INLINE void WalkRows(const PoolRowOf<T>& row, const RowRange& rows, const Visit& visit) {
+  for (int64_t i = rows.first_plane; i < rows.last_plane; ++i) {
+    for (int64_t j = rows.first_row; j < rows.last_row; ++j) visit(RowAt(row, i, j));
   }
+}
+
+// Returns every kStride-th of the elements from `from` on, which are before `end`.
+template <int kStride, class D>
+HWY_INLINE hn::Vec<D> LoadStrided(D d, const float* from, const float* end) {
+  const auto low = hn::LoadU(d, from);
+  if constexpr (kStride == 1) return low;
+  const size_t lanes = hn::Lanes(d);
+  // The last element that is needed may be the last of the volume.
+  const auto high = end - from >= static_cast<ptrdiff_t>(2 * lanes)
+                        ? hn::LoadU(d, from + lanes)
+                        : hn::Reverse2(d, hn::LoadU(d, from + lanes - 1));
+  return hn::ConcatEven(d, high, low);
 }
 
 // Calls visit(values, places, inside) for each position in the window, in order, for the windows x,
 // x + 1, … of one vector.
 template <class D, class Visit>
-HWY_INLINE void WalkWindows(D d, const PoolRow& row, int64_t x, const Visit& visit) {
+HWY_INLINE void WalkWindows(D d, const PoolRow& row, const RowRange& rows, int64_t x,
+                            const Visit& visit) {
   const hn::RebindToSigned<D> di;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const auto lane = hn::Iota(di, 0);
@@ -54,21 +83,18 @@ HWY_INLINE void WalkWindows(D d, const PoolRow& row, int64_t x, const Visit& vis
   const int64_t last_column = first_column + (HWY_MIN(lanes, row.outputs - x) - 1) * row.stride;
   const int64_t k0 = FirstPlace(last_column, row.dilation),
                 k1 = EndOfPlaces(first_column, row.dilation, row.width, row.kernel_width);
-  const int64_t size = row.depth * row.height * row.width;
+  const float* const end = row.volume + row.depth * row.height * row.width;
   const bool whole = row.outputs - x >= lanes;
-  WalkRows(row, [&](int64_t r) HWY_ATTR {
+  WalkRows(row, rows, [&](int64_t r) HWY_ATTR {
     const auto start = hn::Set(di, static_cast<int32_t>(r * row.width));
     for (int64_t k = k0; k < k1; ++k) {
       const int64_t shift = k * row.dilation;
       const auto column = hn::Add(column0, hn::Set(di, static_cast<int32_t>(shift)));
-      const int64_t first = r * row.width + first_column + shift;
       if (whole && row.stride <= 2 && first_column + shift >= 0 &&
-          last_column + shift < row.width && first + lanes * row.stride <= size) {
-        auto value = hn::LoadU(d, row.volume + first);
-        if (row.stride == 2) {
-          value = hn::ConcatEven(d, hn::LoadU(d, row.volume + first + lanes), value);
-        }
-        visit(value, hn::Add(start, column), live);
+          last_column + shift < row.width) {
+        const float* const from = row.volume + r * row.width + first_column + shift;
+        visit(row.stride == 1 ? LoadStrided<1>(d, from, end) : LoadStrided<2>(d, from, end),
+              hn::Add(start, column), live);
         continue;
       }
       const auto inside = hn::And(live, hn::AndNot(hn::Lt(column, zero), hn::Lt(column, width)));
@@ -90,17 +116,63 @@ HWY_INLINE int64_t FirstPlaceOfWindow(const PoolRow& row, int64_t x) {
          FirstPlace(column, row.dilation) * row.dilation;
 }
 
-void MaxPoolRowF32Impl(const PoolRow& row, float* HWY_RESTRICT out, int64_t* HWY_RESTRICT index) {
-  const hn::ScalableTag<float> d;
+// The window at which the vector after that of window x begins. The last vector overlaps the previous
+// one rather than be partial, if the row has as many windows.
+HWY_INLINE int64_t NextVector(int64_t x, int64_t outputs, int64_t lanes) {
+  x += lanes;
+  return x < outputs && x + lanes > outputs ? outputs - lanes : x;
+}
+
+// The maxima of a vector of windows that are inside the columns of the volume, and their positions.
+// Precondition: `rows` is not empty.
+template <int kStride, class D, class VI>
+HWY_INLINE hn::Vec<D> MaximaInside(D d, const PoolRow& row, const RowRange& rows, int64_t column,
+                                   VI& at) {
+  const hn::DFromV<VI> di;
+  const float* const end = row.volume + row.depth * row.height * row.width;
+  const auto steps = hn::Mul(hn::Iota(di, 0), hn::Set(di, kStride));
+  const auto place_at = [&](int64_t place) HWY_ATTR {
+    return hn::Add(steps, hn::Set(di, static_cast<int32_t>(place)));
+  };
+  // The first element is taken even if it is -infinity.
+  auto best = hn::Set(d, -std::numeric_limits<float>::infinity());
+  at = place_at(RowAt(row, rows.first_plane, rows.first_row) * row.width + column);
+  WalkRows(row, rows, [&](int64_t r) HWY_ATTR {
+    for (int64_t k = 0; k < row.kernel_width; ++k) {
+      const int64_t place = r * row.width + column + k * row.dilation;
+      const auto value = LoadStrided<kStride>(d, row.volume + place, end);
+      const auto take = hn::Or(hn::Gt(value, best), hn::IsNaN(value));
+      best = hn::IfThenElse(take, value, best);
+      at = hn::IfThenElse(hn::RebindMask(di, take), place_at(place), at);
+    }
+  });
+  return best;
+}
+
+template <class D>
+HWY_INLINE void MaxPoolRowBy(D d, const PoolRow& row, float* HWY_RESTRICT out,
+                             int64_t* HWY_RESTRICT index) {
   const hn::RebindToSigned<decltype(d)> di;
   const hn::RepartitionToWide<decltype(di)> dl;
   const auto zero = hn::Zero(di);
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   HWY_ALIGN int32_t places[HWY_MAX_BYTES / sizeof(int32_t)];
-  for (int64_t x = 0; x < row.outputs; x += lanes) {
+  const RowRange rows = RowRange::Of(row);
+  const int64_t reach = (lanes - 1) * row.stride + (row.kernel_width - 1) * row.dilation;
+  const bool inner = !rows.empty() && row.stride <= 2 && row.outputs >= lanes;
+  for (int64_t x = 0; x < row.outputs; x = NextVector(x, row.outputs, lanes)) {
     auto best = hn::Set(d, -std::numeric_limits<float>::infinity());
     auto at = hn::Set(di, -1);
-    WalkWindows(d, row, x, [&](auto value, auto place, auto inside) HWY_ATTR {
+    const int64_t column = x * row.stride - row.padding;
+    if (inner && column >= 0 && column + reach < row.width) {
+      best = row.stride == 1 ? MaximaInside<1>(d, row, rows, column, at)
+                             : MaximaInside<2>(d, row, rows, column, at);
+      hn::StoreU(best, d, out + x);
+      hn::StoreU(hn::PromoteLowerTo(dl, at), dl, index + x);
+      hn::StoreU(hn::PromoteUpperTo(dl, at), dl, index + x + lanes / 2);
+      continue;
+    }
+    WalkWindows(d, row, rows, x, [&](auto value, auto place, auto inside) HWY_ATTR {
       // The first element of a window is always taken.
       const auto first = hn::Lt(at, hn::Zero(di));
       const auto better = hn::RebindMask(di, hn::Or(hn::Gt(value, best), hn::IsNaN(value)));
@@ -123,6 +195,23 @@ void MaxPoolRowF32Impl(const PoolRow& row, float* HWY_RESTRICT out, int64_t* HWY
   }
 }
 
+// Vectors that are not longer than a row, down to four windows, since whole vectors are faster.
+void MaxPoolRowF32Impl(const PoolRow& row, float* HWY_RESTRICT out, int64_t* HWY_RESTRICT index) {
+  const hn::ScalableTag<float> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  if constexpr (HWY_MAX_LANES_D(decltype(d)) > 8) {
+    if (row.outputs < lanes && row.outputs >= 8) {
+      return MaxPoolRowBy(hn::CappedTag<float, 8>(), row, out, index);
+    }
+  }
+  if constexpr (HWY_MAX_LANES_D(decltype(d)) > 4) {
+    if (row.outputs < lanes && row.outputs >= 4) {
+      return MaxPoolRowBy(hn::CappedTag<float, 4>(), row, out, index);
+    }
+  }
+  MaxPoolRowBy(d, row, out, index);
+}
+
 // Columns of a window that are inside the volume: first <= k < last.
 struct WindowColumns {
   int64_t first, last;
@@ -139,13 +228,14 @@ struct WindowColumns {
 // kPlaces, `at` receives their positions. Initially `at` has the position for a window without an
 // element.
 template <bool kPlaces, class V, class VI>
-HWY_INLINE V MaximaOfChannels(const PoolRow& row, const WindowColumns& columns, int64_t column,
-                              int64_t channels, int64_t c, size_t count, VI& at) {
+HWY_INLINE V MaximaOfChannels(const PoolRow& row, const RowRange& rows,
+                              const WindowColumns& columns, int64_t column, int64_t channels,
+                              int64_t c, size_t count, VI& at) {
   const hn::DFromV<V> d;
   const hn::DFromV<VI> di;
   V best = hn::Set(d, -std::numeric_limits<float>::infinity());
   bool first = true;
-  WalkRows(row, [&](int64_t r) HWY_ATTR {
+  WalkRows(row, rows, [&](int64_t r) HWY_ATTR {
     for (int64_t k = columns.first; k < columns.last; ++k) {
       const int64_t place = r * row.width + column + k * row.dilation;
       const V value = hn::LoadN(d, row.volume + place * channels + c, count);
@@ -169,6 +259,7 @@ HWY_INLINE void MaxPoolChannels(const PoolRow& row, int64_t channels, float* HWY
   const hn::RebindToSigned<decltype(d)> di;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   HWY_ALIGN int32_t places[HWY_MAX_BYTES / sizeof(int32_t)];
+  const RowRange rows = RowRange::Of(row);
   for (int64_t x = 0; x < row.outputs; ++x) {
     const int64_t column = x * row.stride - row.padding;
     const WindowColumns columns = WindowColumns::Of(row, column);
@@ -176,7 +267,7 @@ HWY_INLINE void MaxPoolChannels(const PoolRow& row, int64_t channels, float* HWY
       const size_t count = static_cast<size_t>(HWY_MIN(lanes, channels - c));
       auto at = hn::Zero(di);
       if constexpr (kPlaces) at = hn::Set(di, static_cast<int32_t>(FirstPlaceOfWindow(row, x)));
-      const auto best = MaximaOfChannels<kPlaces, hn::Vec<decltype(d)>>(row, columns, column,
+      const auto best = MaximaOfChannels<kPlaces, hn::Vec<decltype(d)>>(row, rows, columns, column,
                                                                         channels, c, count, at);
       hn::StoreN(best, d, out + x * channels + c, count);
       if constexpr (kPlaces) {
@@ -229,13 +320,14 @@ HWY_INLINE void MaxPoolKeys(const PoolRowOf<Element>& row, int64_t channels, Ele
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const T* HWY_RESTRICT volume = reinterpret_cast<const T*>(row.volume);
   T* HWY_RESTRICT out = reinterpret_cast<T*>(result);
+  const RowRange rows = RowRange::Of(row);
   for (int64_t x = 0; x < row.outputs; ++x, out += channels) {
     const int64_t column = x * row.stride - row.padding;
     const WindowColumns columns = WindowColumns::Of(row, column);
     for (int64_t c = 0; c < channels; c += lanes) {
       const size_t count = static_cast<size_t>(HWY_MIN(lanes, channels - c));
       auto best = hn::Set(d, Keys::kLeast);
-      WalkRows(row, [&](int64_t r) HWY_ATTR {
+      WalkRows(row, rows, [&](int64_t r) HWY_ATTR {
         const int64_t pixel = r * row.width + column;
         for (int64_t k = columns.first; k < columns.last; ++k) {
           const T* from = volume + (pixel + k * row.dilation) * channels + c;
@@ -266,9 +358,11 @@ void MaxPoolChannelsF32Impl(const PoolRow& row, int64_t channels, float* out, in
 void SumPoolRowF32Impl(const PoolRow& row, float* HWY_RESTRICT out) {
   const hn::ScalableTag<float> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  for (int64_t x = 0; x < row.outputs; x += lanes) {
+  const RowRange rows = RowRange::Of(row);
+  for (int64_t x = 0; x < row.outputs; x = NextVector(x, row.outputs, lanes)) {
     auto sum = hn::Zero(d);
-    WalkWindows(d, row, x, [&](auto value, auto, auto) HWY_ATTR { sum = hn::Add(sum, value); });
+    WalkWindows(d, row, rows, x,
+                [&](auto value, auto, auto) HWY_ATTR { sum = hn::Add(sum, value); });
     hn::StoreN(sum, d, out + x, static_cast<size_t>(HWY_MIN(lanes, row.outputs - x)));
   }
 }

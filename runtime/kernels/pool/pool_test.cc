@@ -1,6 +1,18 @@
 // Pooling against the reference kernels.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
 #include "gtest/gtest.h"
+#include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/kernel_comparison.h"
+#include "runtime/kernels/packed/guarded_array.h"
+#include "runtime/kernels/pool/pool.h"
 
 namespace belay {
 namespace {
@@ -195,6 +207,55 @@ TEST(PoolTest, LargeCallsAreDivided) {
     call.output_layout = layout;
     ASSERT_TRUE(comparison.Compare(call));
   }
+}
+
+// Rows of every length, whose image and results end at inaccessible memory.
+TEST(PoolTest, WindowsReadAndWriteNothingOutside) {
+  std::mt19937_64 random(20261129);
+  const std::vector<std::string> sets = InstructionSets();
+  for (const std::string& set : sets) {
+    ASSERT_TRUE(UseInstructionSet(set).ok());
+    for (int64_t width = 1; width <= 75; ++width) {
+      GuardedArray<float> image(static_cast<size_t>(width));
+      image.Fill(random);
+      if (width % 3 == 0) image[static_cast<size_t>(width / 2)] = std::nanf("");
+      for (const auto& [kernel, stride, padding] : {std::array<int64_t, 3>{1, 1, 0},
+                                                    {1, 2, 0},
+                                                    {2, 1, 1},
+                                                    {2, 2, 0},
+                                                    {3, 2, 1},
+                                                    {3, 3, 0}}) {
+        if (width + 2 * padding < kernel) continue;
+        PoolRow row = {.volume = image.data(), .height = 1, .width = width, .kernel_height = 1};
+        row.kernel_width = kernel;
+        row.stride = stride;
+        row.padding = padding;
+        row.outputs = (width + 2 * padding - kernel) / stride + 1;
+        const auto outputs = static_cast<size_t>(row.outputs);
+        GuardedArray<float> maxima(outputs), sums(outputs);
+        GuardedArray<int64_t> places(outputs);
+        MaxPoolRowF32(row, maxima.data(), places.data());
+        SumPoolRowF32(row, sums.data());
+        for (int64_t x = 0; x < row.outputs; ++x) {
+          float best = -std::numeric_limits<float>::infinity(), sum = 0;
+          int64_t at = -1;
+          for (int64_t c = std::max<int64_t>(0, x * stride - padding);
+               c < std::min(width, x * stride - padding + kernel); ++c) {
+            const float value = image[static_cast<size_t>(c)];
+            sum += value;
+            if (at >= 0 && !(value > best) && !std::isnan(value)) continue;
+            best = value;
+            at = c;
+          }
+          const auto i = static_cast<size_t>(x);
+          ASSERT_EQ(places[i], at) << set << ' ' << width << ' ' << kernel << ' ' << stride;
+          ASSERT_TRUE(maxima[i] == best || std::isnan(best)) << maxima[i] << ' ' << best;
+          ASSERT_TRUE(sums[i] == sum || std::isnan(sum)) << sums[i] << ' ' << sum;
+        }
+      }
+    }
+  }
+  ASSERT_TRUE(UseInstructionSet(sets.front()).ok());
 }
 
 }  // namespace

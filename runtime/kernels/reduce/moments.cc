@@ -46,17 +46,19 @@ struct Squares {
   }
 };
 
-// Returns sum + x, or sum + (x - center)^2.
-template <bool kSquares, class V>
+enum class Term : uint8_t { kElement, kSquare, kCenteredSquare };
+
+// Returns sum + x, sum + x^2 or sum + (x - center)^2.
+template <Term kTerm, class V>
 HWY_INLINE V AddTerm(V sum, V x, V center) {
   namespace hn = hwy::HWY_NAMESPACE;
-  if constexpr (!kSquares) return hn::Add(sum, x);
-  const V distance = hn::Sub(x, center);
+  if constexpr (kTerm == Term::kElement) return hn::Add(sum, x);
+  const V distance = kTerm == Term::kSquare ? x : hn::Sub(x, center);
   return hn::MulAdd(distance, distance, sum);
 }
 
-// Sums n floats, or the squares of their distances from `center`, in four vectors of doubles.
-template <bool kSquares>
+// Sums the terms of n floats in four vectors of doubles.
+template <Term kTerm>
 HWY_INLINE double FoldRun(const float* HWY_RESTRICT x, int64_t n, double center) {
   namespace hn = hwy::HWY_NAMESPACE;
   const hn::ScalableTag<double> d;
@@ -64,7 +66,7 @@ HWY_INLINE double FoldRun(const float* HWY_RESTRICT x, int64_t n, double center)
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   const auto middle = hn::Set(d, center);
   const auto add = [&](auto sum, const float* from) HWY_ATTR {
-    return AddTerm<kSquares>(sum, hn::PromoteTo(d, hn::LoadU(half, from)), middle);
+    return AddTerm<kTerm>(sum, hn::PromoteTo(d, hn::LoadU(half, from)), middle);
   };
   auto sum0 = hn::Zero(d), sum1 = hn::Zero(d), sum2 = hn::Zero(d), sum3 = hn::Zero(d);
   int64_t i = 0;
@@ -78,21 +80,25 @@ HWY_INLINE double FoldRun(const float* HWY_RESTRICT x, int64_t n, double center)
   if (i < n) {
     const auto count = static_cast<size_t>(n - i);
     const auto v = hn::PromoteTo(d, hn::LoadN(half, x + i, count));
-    if constexpr (kSquares) {
-      const auto distance = hn::IfThenElseZero(hn::FirstN(d, count), hn::Sub(v, middle));
-      sum1 = hn::MulAdd(distance, distance, sum1);
-    } else {
-      sum1 = hn::Add(sum1, v);
-    }
+    sum1 = hn::IfThenElse(hn::FirstN(d, count), AddTerm<kTerm>(sum1, v, middle), sum1);
   }
   return hn::ReduceSum(d, hn::Add(hn::Add(sum0, sum1), hn::Add(sum2, sum3)));
 }
-double SumRun(const float* x, int64_t n) { return FoldRun<false>(x, n, 0); }
-double SquareRun(const float* x, int64_t n, double center) { return FoldRun<true>(x, n, center); }
+template <Term kTerm>
+HWY_INLINE void FoldRuns(const FloatRuns& x, double center, double* sums) {
+  for (int64_t i = 0; i < x.count; ++i) {
+    sums[i] = FoldRun<kTerm>(x.data + i * x.step, x.length, center);
+  }
+}
+void SumRuns(const FloatRuns& x, double* sums) { FoldRuns<Term::kElement>(x, 0, sums); }
+void SquareRuns(const FloatRuns& x, double center, double* sums) {
+  if (center == 0) return FoldRuns<Term::kSquare>(x, 0, sums);
+  FoldRuns<Term::kCenteredSquare>(x, center, sums);
+}
 
 // Adds kRows rows to the accumulators, which are loaded and stored once. Rows are read from start to end,
 // as prefetchers expect.
-template <bool kSquares, int kRows>
+template <Term kTerm, int kRows>
 HWY_INLINE void AddRows(const float* HWY_RESTRICT x, int64_t row_step, int64_t width,
                         double* HWY_RESTRICT acc, const double* HWY_RESTRICT center) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -104,7 +110,7 @@ HWY_INLINE void AddRows(const float* HWY_RESTRICT x, int64_t row_step, int64_t w
     const auto c = center == nullptr ? hn::Zero(d) : hn::LoadU(d, center + i);
     auto sum = hn::LoadU(d, acc + i);
     for (int r = 0; r < kRows; ++r) {
-      sum = AddTerm<kSquares>(sum, hn::PromoteTo(d, hn::LoadU(half, x + r * row_step + i)), c);
+      sum = AddTerm<kTerm>(sum, hn::PromoteTo(d, hn::LoadU(half, x + r * row_step + i)), c);
     }
     hn::StoreU(sum, d, acc + i);
   }
@@ -113,13 +119,13 @@ HWY_INLINE void AddRows(const float* HWY_RESTRICT x, int64_t row_step, int64_t w
   const auto c = center == nullptr ? hn::Zero(d) : hn::LoadN(d, center + i, n);
   auto sum = hn::LoadN(d, acc + i, n);
   for (int r = 0; r < kRows; ++r) {
-    sum = AddTerm<kSquares>(sum, hn::PromoteTo(d, hn::LoadN(half, x + r * row_step + i, n)), c);
+    sum = AddTerm<kTerm>(sum, hn::PromoteTo(d, hn::LoadN(half, x + r * row_step + i, n)), c);
   }
   hn::StoreN(sum, d, acc + i, n);
 }
 
 // Reduce<Sum, float> and Reduce<Squares, float>, several rows at a time.
-template <bool kSquares>
+template <Term kTerm>
 void FoldColumns(const void* in, int64_t rows, int64_t row_step, int64_t width, void* result,
                  const double* center) {
   constexpr int kRows = 8;
@@ -127,16 +133,16 @@ void FoldColumns(const void* in, int64_t rows, int64_t row_step, int64_t width, 
   double* acc = static_cast<double*>(result);
   int64_t r = 0;
   for (; r + kRows <= rows; r += kRows) {
-    AddRows<kSquares, kRows>(x + r * row_step, row_step, width, acc, center);
+    AddRows<kTerm, kRows>(x + r * row_step, row_step, width, acc, center);
   }
-  for (; r < rows; ++r) AddRows<kSquares, 1>(x + r * row_step, row_step, width, acc, center);
+  for (; r < rows; ++r) AddRows<kTerm, 1>(x + r * row_step, row_step, width, acc, center);
 }
 
 ReduceLoop SumLoop(DType type) {
-  return type == DType::kFloat32 ? &FoldColumns<false> : LoopOf<Sum>(type);
+  return type == DType::kFloat32 ? &FoldColumns<Term::kElement> : LoopOf<Sum>(type);
 }
 ReduceLoop SquaresLoop(DType type) {
-  return type == DType::kFloat32 ? &FoldColumns<true> : LoopOf<Squares>(type);
+  return type == DType::kFloat32 ? &FoldColumns<Term::kCenteredSquare> : LoopOf<Squares>(type);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -148,11 +154,11 @@ namespace belay {
 
 HWY_EXPORT(SumLoop);
 HWY_EXPORT(SquaresLoop);
-HWY_EXPORT(SumRun);
-HWY_EXPORT(SquareRun);
-double SumRunF32(const float* x, int64_t n) { return HWY_DYNAMIC_DISPATCH(SumRun)(x, n); }
-double SquareRunF32(const float* x, int64_t n, double center) {
-  return HWY_DYNAMIC_DISPATCH(SquareRun)(x, n, center);
+HWY_EXPORT(SumRuns);
+HWY_EXPORT(SquareRuns);
+void SumRunsF32(const FloatRuns& x, double* sums) { HWY_DYNAMIC_DISPATCH(SumRuns)(x, sums); }
+void SquareRunsF32(const FloatRuns& x, double center, double* sums) {
+  HWY_DYNAMIC_DISPATCH(SquareRuns)(x, center, sums);
 }
 ReduceLoop FindSumLoop(DType type) { return HWY_DYNAMIC_DISPATCH(SumLoop)(type); }
 ReduceLoop FindSquaresLoop(DType type) { return HWY_DYNAMIC_DISPATCH(SquaresLoop)(type); }

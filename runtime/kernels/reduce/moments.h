@@ -38,10 +38,15 @@ using ReduceLoop = void (*)(const void* x, int64_t rows, int64_t row_step, int64
 ReduceLoop FindSumLoop(DType type);
 ReduceLoop FindSquaresLoop(DType type);
 
-// The sum of n floats, and of the squares of their distances from `center`, in double. Errors: n *
-// 2^-53 * sum |x| and n * 2^-53 * sum (x - center)^2.
-double SumRunF32(const float* x, int64_t n);
-double SquareRunF32(const float* x, int64_t n, double center = 0);
+// `count` runs of `length` floats, which begin `step` floats apart.
+struct FloatRuns {
+  const float* data = nullptr;
+  int64_t length = 0, count = 1, step = 0;
+};
+// The sums of the runs' elements, and of the squares of their distances from `center`, in double.
+// Errors: length * 2^-53 * sum |x| and length * 2^-53 * sum (x - center)^2.
+void SumRunsF32(const FloatRuns& x, double* sums);
+void SquareRunsF32(const FloatRuns& x, double center, double* sums);
 
 }  // namespace belay
 

@@ -219,6 +219,14 @@ class Reduction {
     return run_ && !columns_ && type_ == DType::kFloat32 ? fold_.self->as<const float>() + base
                                                          : nullptr;
   }
+  // The elements of all results, if those of each are stored together as floats, and the results are
+  // equidistant; then the first output's are `out_step` apart.
+  std::optional<FloatRuns> Runs(int64_t* out_step) const {
+    if (RunOf(0) == nullptr || kept_.sizes.size() > 1) return std::nullopt;
+    if (kept_.sizes.empty()) return FloatRuns{RunOf(0), count_};
+    *out_step = kept_.out[0][0];
+    return FloatRuns{RunOf(0), count_, kept_.sizes[0], kept_.self[0]};
+  }
   int64_t count() const { return count_; }
 
  private:
@@ -266,20 +274,38 @@ void SumInto(const KernelContext& context, const Fold& fold, ReduceOp op, const 
   const ReduceLoop loop = FindReduceLoop(op, reduction.type());
   const Writer<T> write(out);
   const bool product = op == ReduceOp::kProduct;
+  [[maybe_unused]] const bool sums = op == ReduceOp::kSum || op == ReduceOp::kSquares;
+  [[maybe_unused]] const auto fold_runs = [&](const FloatRuns& runs, double* totals) {
+    op == ReduceOp::kSum ? SumRunsF32(runs, totals) : SquareRunsF32(runs, 0, totals);
+  };
+  if constexpr (std::is_same_v<T, double>) {
+    int64_t out_step = 0;
+    const std::optional<FloatRuns> runs = reduction.Runs(&out_step);
+    if (runs.has_value() && sums && out.dtype == DType::kFloat32) {
+      const double work =
+          static_cast<double>(runs->count) * static_cast<double>(runs->length + 1) * kFoldWork;
+      RunRanges(context, runs->count, /*step=*/1, work, [&](int, int64_t first, int64_t last) {
+        constexpr int64_t kAtOnce = 64;
+        double totals[kAtOnce];
+        for (int64_t i = first; i < last; i += kAtOnce) {
+          const int64_t n = std::min(kAtOnce, last - i);
+          fold_runs({runs->data + i * runs->step, runs->length, n, runs->step}, totals);
+          float* const to = out.as<float>() + i * out_step;
+          for (int64_t k = 0; k < n; ++k) to[k * out_step] = static_cast<float>(finish(totals[k]));
+        }
+      });
+      return;
+    }
+  }
   reduction.ForEachBlock(
       context, [&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
         T totals[kReduceBlock];
         static constexpr double kZeros[kReduceBlock] = {};
         if constexpr (std::is_same_v<T, double>) {
           const float* run = reduction.RunOf(base);
-          if (run != nullptr && (op == ReduceOp::kSum || op == ReduceOp::kSquares)) {
-            const int64_t n = reduction.count();
-            const double total = op == ReduceOp::kSum ? SumRunF32(run, n) : SquareRunF32(run, n);
-            if (out.dtype == DType::kFloat32) {
-              out.as<float>()[at[0]] = static_cast<float>(finish(total));
-            } else {
-              write(at[0], finish(total));
-            }
+          if (run != nullptr && sums) {
+            fold_runs({run, reduction.count()}, totals);
+            write(at[0], finish(totals[0]));
             return;
           }
         }

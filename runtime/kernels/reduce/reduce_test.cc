@@ -163,6 +163,32 @@ TEST(ReduceTest, EveryLayoutAndSetOfDimensions) {
   }
 }
 
+// More rows than are summed at a time, also with gaps between the rows or the results.
+TEST(ReduceTest, SumsOfManyRows) {
+  KernelComparison comparison;
+  for (int64_t rows : {63, 64, 65, 200}) {
+    for (int64_t length : {17, 64, 196}) {
+      TestTensorSpec self = {DType::kFloat32, {2, rows, length}};
+      for (const std::vector<int64_t>& dims : {std::vector<int64_t>{2}, {0, 2}}) {
+        for (Layout output : {Layout::kRowMajor, Layout::kGaps}) {
+          KernelCall call = {"aten.sum.dim_IntList",
+                             {self, dims, EValue(false), EValue()},
+                             {DType::kFloat32},
+                             1,
+                             UlpOf::kMagnitudes};
+          call.output_layout = output;
+          ASSERT_TRUE(comparison.Compare(call));
+          call.op = "aten.mean.dim";
+          ASSERT_TRUE(comparison.Compare(call));
+          call.op = "aten.linalg_vector_norm.default";
+          call.arguments = {self, EValue(2.0), dims, EValue(false), EValue()};
+          ASSERT_TRUE(comparison.Compare(call));
+        }
+      }
+    }
+  }
+}
+
 // Enough rows for blocks of rows, and one row less.
 TEST(ReduceTest, ColumnsOfManyRows) {
   KernelComparison comparison;

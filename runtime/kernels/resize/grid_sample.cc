@@ -14,20 +14,27 @@
 namespace belay {
 namespace {
 
+// GridAxis::Unnormalized of many positions.
+template <class T>
+void Unnormalize(const GridAxis& axis, const float* grid, int64_t step, int64_t count, double* at) {
+  const T scale = static_cast<T>(axis.align_corners ? axis.size - 1 : axis.size) / 2;
+  const T shift = axis.align_corners ? T(0) : T(0.5);
+  for (int64_t p = 0; p < count; ++p) {
+    at[p] = static_cast<double>((static_cast<T>(grid[p * step]) + 1) * scale - shift);
+  }
+}
+
 // Positions along one dimension in pixels: from `grid`, elements `step` apart.
 void PositionsOf(const GridAxis& axis, const float* grid, int64_t step, int64_t count, double* at) {
-  if (axis.narrow || axis.padding == kReflection) {
+  if (axis.padding == kReflection) {
     for (int64_t p = 0; p < count; ++p) {
       at[p] = axis.Padded(axis.FromGrid(static_cast<double>(grid[p * step])));
     }
     return;
   }
-  const auto size = static_cast<double>(axis.size);
-  const double scale = axis.align_corners ? (size - 1) / 2 : size / 2;
-  const double shift = axis.align_corners ? 0 : 0.5, last = size - 1;
-  for (int64_t p = 0; p < count; ++p) {
-    at[p] = (static_cast<double>(grid[p * step]) + 1) * scale - shift;
-  }
+  axis.narrow ? Unnormalize<float>(axis, grid, step, count, at)
+              : Unnormalize<double>(axis, grid, step, count, at);
+  const auto last = static_cast<double>(axis.size - 1);
   if (axis.padding == kZeros) return;
   for (int64_t p = 0; p < count; ++p) {
     // NaN stays.
