@@ -168,7 +168,8 @@ def method(m, segments, constants, owners):
         state.append({"name": text(s, 1), "value": num(s, 2), "type": describe(values[num(s, 2)]), **initial})
     called = [i["kernel"] for i in code if "kernel" in i]
     outputs = numbers(m, 4)
-    return {"name": text(m, 1), "arena_bytes": num(m, 8), "state_bytes": num(m, 9), "instructions": len(code),
+    banks = [{"name": text(b, 1), "bytes": num(b, 2), "alignment": num(b, 3)} for b in subs(m, 13)]
+    return {**({"banks": banks} if banks else {}), "name": text(m, 1), "arena_bytes": num(m, 8), "state_bytes": num(m, 9), "instructions": len(code),
             "inputs": [input_of(i, values) for i in subs(m, 3)], "outputs": [describe(values[o]) for o in outputs],
             "in_spec": text(m, 11), "out_spec": text(m, 12), "output_values": outputs, "delegates": delegates,
             "values": [value(v, constants) for v in values], "code": code, "state": state,
