@@ -92,6 +92,10 @@ typedef struct belay_lower_options {
   size_t num_calibration;
   /* Bound of the loss, "METRIC=VALUE" (docs/quantization.md §5); NULL: none. */
   const char* max_loss;
+  /* Memories for activations, from the fastest to the slowest one: each "NAME=SIZE" or
+   * "NAME=SIZE:ALIGNMENT", as for `belay lower --bank`. Since version 4. */
+  const char* const* banks;
+  size_t num_banks;
 } belay_lower_options;
 
 /* A lowered program and its reports. */

@@ -33,6 +33,7 @@ struct LowerOptions {
   std::vector<std::string> external_constants;  // [PATTERN=]NAME
   std::vector<std::string> replaceable;         // patterns
   std::vector<std::string> chat_template;       // files (ReadChatTemplateFiles)
+  std::vector<std::string> banks;               // ParseMemoryBanks
   int threads = 1;
   bool write_state_in_place = false;
   bool no_fold_constants = false;

@@ -282,6 +282,11 @@ Command LowerCommand() {
             "VALUE: upper bound of sizes for which the program has none; SYMBOL=VALUE: of one "
             "size, as 'belay inspect' names it (repeatable)",
             {.repeatable = true, .one_value = true}},
+           {"--bank",
+            &lower->banks,
+            "NAME=SIZE or NAME=SIZE:ALIGNMENT: a memory for activations (repeatable, the fastest "
+            "one first); SIZE in bytes, 64K or 2M, and 'unlimited' for the last one",
+            {.not_empty = true, .repeatable = true, .one_value = true}},
            {"--random-seed",
             &lower->random_seed,
             "initial seed of the program's random numbers; default: 0",
@@ -332,7 +337,7 @@ Command LowerCommand() {
             "'parameters': writes only the tensors of --replaceable, for --parameters",
             {.one_of = {"aten", "edge", "lowered", "parameters"},
              .excludes = {"--format", "--external-constants", "--tokenizer", "--chat-template",
-                          "--report", "--html", "--min-delegated-flops", "--dump-after"}}},
+                          "--report", "--html", "--min-delegated-flops", "--dump-after", "--bank"}}},
            {"--json",
             &lower->json,
             "prints the report as JSON",

@@ -23,6 +23,7 @@
 #include "tools/belay/archive_model.h"
 #include "tools/belay/chat_template_files.h"
 #include "tools/belay/max_sizes.h"
+#include "tools/belay/memory_banks.h"
 #include "tools/belay/printing.h"
 #include "tools/belay/tokenizer_file.h"
 
@@ -223,6 +224,7 @@ absl::StatusOr<std::unique_ptr<Lowering>> PrepareLowering(const LowerOptions& op
     return absl::InvalidArgumentError(
         absl::StrCat("--backend: unknown method '", OneLine(name), "'"));
   }
+  ABSL_ASSIGN_OR_RETURN(pipeline.emit.memory.banks, ParseMemoryBanks(options.banks));
   pipeline.backends = &AotBackends();
   pipeline.to_backend.threads = options.threads;
   pipeline.emit.write_state_in_place =

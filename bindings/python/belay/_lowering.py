@@ -100,6 +100,7 @@ def lower(
     compile_specs: Sequence[str] = (),
     max_size: Union[int, Mapping[str, int], None] = None,
     constant_methods: Optional[Mapping[str, Any]] = None,
+    banks: Sequence[str] = (),
     format: str = "belay",
     threads: int = 1,
     random_seed: int = 0,
@@ -129,6 +130,8 @@ def lower(
       compile_specs: options of backends, each "BACKEND:KEY=VALUE".
       max_size: upper bound of the sizes to which the model gives none; a dict from symbols to bounds for single ones.
       constant_methods: methods without arguments that return these numbers, bools or strings, or lists of them.
+      banks: memories for activations, from the fastest to the slowest one, each "NAME=SIZE" or "NAME=SIZE:ALIGNMENT"
+        with a size in bytes, "64K", "2M" or, for the last one, "unlimited".
       format: "belay", or "pte" for ExecuTorch 1.5.
       threads: of the returned program, as for `load`, and of the backends' preprocessing.
       random_seed: initial seed of the program's random numbers.
@@ -186,6 +189,7 @@ def lower(
     options.compile_specs, options.num_compile_specs = strings(compile_specs)
     options.max_sizes, options.num_max_sizes = strings(sizes)
     options.constant_methods, options.num_constant_methods = strings(constants)
+    options.banks, options.num_banks = strings(banks)
     shown = None
     if progress is None and sys.stderr is not None and sys.stderr.isatty():
         progress = shown = _Progress()
