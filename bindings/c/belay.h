@@ -192,10 +192,10 @@ BELAY_API const char* belay_program_method_name(const belay_program* program, si
 
 /* A bank: a part of the memory for a method's activations. Since version 4. */
 typedef struct belay_bank_info {
-  size_t struct_size;  /* set by the caller to sizeof(belay_bank_info) */
-  const char* name;    /* "" for the only bank of a program without banks; as long as the program */
-  uint64_t bytes;      /* that the method needs */
-  uint64_t alignment;  /* of the bank's address; a power of two, at least 64 */
+  size_t struct_size; /* set by the caller to sizeof(belay_bank_info) */
+  const char* name;   /* "" for the only bank of a program without banks; as long as the program */
+  uint64_t bytes;     /* that the method needs */
+  uint64_t alignment; /* of the bank's address; a power of two, at least 64 */
 } belay_bank_info;
 
 /* The number of banks, at least 1; 0 for an unknown method. Since version 4. */
@@ -203,8 +203,8 @@ BELAY_API size_t belay_program_num_banks(const belay_program* program, const cha
 /* Describes bank `i` of a method. Since version 4.
  *   NOT_FOUND     unknown method
  *   OUT_OF_RANGE  `i` */
-BELAY_API belay_status belay_program_bank(const belay_program* program, const char* method, size_t i,
-                                          belay_bank_info* info, belay_error** error);
+BELAY_API belay_status belay_program_bank(const belay_program* program, const char* method,
+                                          size_t i, belay_bank_info* info, belay_error** error);
 
 /* ---- State (since version 2) ---- */
 

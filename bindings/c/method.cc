@@ -172,8 +172,7 @@ absl::StatusOr<std::unique_ptr<belay_method>> LoadMethod(const belay_program* pr
   ABSL_ASSIGN_OR_RETURN(const BackendSettings settings,
                         BackendSettings::Create(RuntimeBackends(), backend_options));
   options.backend_options = &settings;
-  ABSL_ASSIGN_OR_RETURN(const std::vector<BankMemory> banks,
-                        BanksOf(known.banks, known.num_banks));
+  ABSL_ASSIGN_OR_RETURN(const std::vector<BankMemory> banks, BanksOf(known.banks, known.num_banks));
   options.banks = banks;
   ABSL_ASSIGN_OR_RETURN(created->method, Method::Load(*program->program, name, program->kernels,
                                                       RuntimeBackends(), options));

@@ -125,19 +125,14 @@ def describe(m):
     return {1: "None", 5: '"%s"' % (text(m, 5) if kind == 5 else ""), 6: "%s[%s]" % (DTYPES[num(t, 1)], sizes),
             11: SLOTS[num(sub(m, 11), 1)] if kind == 11 else ""}.get(kind, "constant")
 
-def bank_at(banks, offset):
-    ends = [sum(b["bytes"] for b in banks[:i + 1]) for i in range(len(banks))]
-    begins = [e - b["bytes"] for e, b in zip(ends, banks)]
-    return banks[max(i for i, begin in enumerate(begins) if begin <= offset)]["name"]
-
 def value(m, constants, banks):
     kind = member(m, range(1, 12))
     if kind == 6:
-        t = sub(m, 6)
-        at = member(t, range(5, 9))
+        t, at = sub(m, 6), member(sub(m, 6), range(5, 9))
         where = constant(constants, num(t, 5)) if at == 5 else True if at == 8 else num(t, at)
-        bank = {"bank": bank_at(banks, where)} if at == 6 and banks else {}
-        return {**bank, "kind": "tensor", "type": describe(m), "dim_order": list(raw(t, 3)), "dynamic_dims": num(t, 4),
+        return {**{"bank": b["name"] for i, b in enumerate(banks)
+                   if at == 6 and sum(x["bytes"] for x in banks[:i]) <= where}, "kind": "tensor",
+                "type": describe(m), "dim_order": list(raw(t, 3)), "dynamic_dims": num(t, 4),
                 ("constant", "arena", "state", "external")[at - 5]: where}
     name = "- none int double bool string - list dtype memory_format complex slot".split()[kind]
     return {"kind": name, **{

@@ -5,8 +5,8 @@
 // - the arena's ratios to both.
 // Geometric means over all models follow at the end.
 //
-// With --fast_bank=SHARE, also lowers for two memory banks, of which the fast one has this share of
-// the arena, and reports the share of the bytes moved that are in the fast bank.
+// With --fast_bank=SHARE, also lowers for two memory banks and reports the share of the bytes moved
+// that are in the fast one. Its capacity is this share of the arena.
 //
 //   tools/bazel run --config=opt //conformance/models:memory_bench -- [--zoo=DIR] [--archive=FILE]
 //       [--fast_bank=SHARE]

@@ -105,7 +105,7 @@ TEST(PlanBanksTest, FastBankHasTensorsOfManyUses) {
   EXPECT_THAT(plan.moved, ElementsAre(640, 320));
 }
 
-// By density alone, the first tensor would exclude the second one from the fast bank.
+// In the order of density, the first tensor would exclude the second one from the fast bank.
 TEST(PlanBanksTest, ChoosesTheOrderWithFewestBytesMovedInSlowBanks) {
   const std::vector<Lifetime> lifetimes = {{64, 0, 1, 128}, {128, 0, 9, 1024}};
   const std::vector<MemoryBank> banks = {{"fast", 128}, {"slow"}};

@@ -82,10 +82,9 @@ class Generator {
  private:
   uint32_t AnyValue() { return static_cast<uint32_t>(source_.Below(Values())); }
   uint64_t Values() { return static_cast<uint64_t>(method_.proto().values_size()); }
-  // Two banks, of which the second one begins with a tensor.
+  // Two banks; the second one begins with a tensor.
   void AddBanks() {
-    const schema::Tensor& tensor =
-        method_.proto().values(static_cast<int>(AnyValue())).tensor();
+    const schema::Tensor& tensor = method_.proto().values(static_cast<int>(AnyValue())).tensor();
     const uint64_t begin = tensor.arena_offset();
     method_.Bank("fast", begin, source_.Chance(80) ? 64 : 256);
     method_.Bank("slow", method_.proto().arena_bytes() - begin,

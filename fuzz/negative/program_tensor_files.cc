@@ -87,8 +87,8 @@ const ProgramEdit kEdits[] = {
      "banks: have 64 bytes, the arena 256", BELAY_EDIT(AddBank(method, "fast", 64, 64))},
     {"A1_bank_sizes_wrap", "sizes of banks that wrap to that of the arena", kInvalid,
      "banks[1].bytes: expected a multiple of 64 of at most 64",
-     BELAY_EDIT(AddBank(method, "fast", 192, 64);
-                AddBank(method, "slow", ~uint64_t{0} - 191 + method.arena_bytes(), 64))},
+     BELAY_EDIT(AddBank(method, "fast", 192, 64); AddBank(method, "slow", ~uint64_t{0} - 63, 64);
+                AddBank(method, "last", 128, 64))},
     {"A2_bank_size", "a bank of 100 bytes", kInvalid, "banks[0].bytes: expected a multiple of 64",
      BELAY_EDIT(AddBank(method, "fast", 100, 64))},
     {"A2_bank_alignment_no_power", "a bank aligned to 192", kInvalid,

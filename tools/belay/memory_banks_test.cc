@@ -22,12 +22,12 @@ using ::testing::HasSubstr;
 using Bank = exir::MemoryBank;
 
 TEST(MemoryBanksTest, BanksHaveSizeAndAlignment) {
-  ASSERT_OK_AND_ASSIGN(const std::vector<Bank> banks,
-                       ParseMemoryBanks({"dtcm=1000", "sram=64K:128", "flash mem=2M:4K",
-                                         "dram=unlimited:64"}));
-  EXPECT_THAT(banks, ElementsAre(Bank{"dtcm", 1000, 64}, Bank{"sram", 65536, 128},
-                                 Bank{"flash mem", 2 << 20, 4096},
-                                 Bank{"dram", Bank::kUnlimited, 64}));
+  ASSERT_OK_AND_ASSIGN(
+      const std::vector<Bank> banks,
+      ParseMemoryBanks({"dtcm=1000", "sram=64K:128", "flash mem=2M:4K", "dram=unlimited:64"}));
+  EXPECT_THAT(banks,
+              ElementsAre(Bank{"dtcm", 1000, 64}, Bank{"sram", 65536, 128},
+                          Bank{"flash mem", 2 << 20, 4096}, Bank{"dram", Bank::kUnlimited, 64}));
 }
 
 TEST(MemoryBanksTest, RejectsOtherForms) {
@@ -42,8 +42,8 @@ TEST(MemoryBanksTest, RejectsOtherForms) {
 }
 
 TEST(MemoryBanksTest, RejectsInvalidBanks) {
-  EXPECT_THAT(ParseMemoryBanks({"=64"}), StatusIs(absl::StatusCode::kInvalidArgument,
-                                                  HasSubstr("--bank: memory bank ''")));
+  EXPECT_THAT(ParseMemoryBanks({"=64"}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--bank: memory bank ''")));
   EXPECT_THAT(ParseMemoryBanks({"a=unlimited", "b=64"}),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("memory bank 'a': only the last bank may be unlimited")));
@@ -100,8 +100,7 @@ TEST_F(LowerInBanksTest, ReportAndInspectHaveBanks) {
   EXPECT_FALSE(sram.contains("capacity_bytes"));
   EXPECT_EQ(dtcm["bytes"].get<int>() + sram["bytes"].get<int>(), memory["arena_bytes"].get<int>());
 
-  const Outcome text =
-      Capture([&] { return Inspect({.file = Path("p.belay"), .graph = true}); });
+  const Outcome text = Capture([&] { return Inspect({.file = Path("p.belay"), .graph = true}); });
   ASSERT_EQ(text.status, kDone) << text.errors;
   EXPECT_THAT(text.output, AllOf(HasSubstr("\n  bank dtcm: " + dtcm["bytes"].dump() +
                                            " bytes, alignment 64\n  bank sram: " +

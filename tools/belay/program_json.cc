@@ -272,7 +272,8 @@ json MethodJson(const ConstantIndex& places, const MethodPlan& method) {
   for (const InputPlan& input : method.inputs) out["inputs"].push_back(InputJson(method, input));
   for (const uint32_t output : method.outputs)
     out["outputs"].push_back(DescribeValue(method.values[output]));
-  for (const ValuePlan& value : method.values) out["values"].push_back(ValueJson(places, method, value));
+  for (const ValuePlan& value : method.values)
+    out["values"].push_back(ValueJson(places, method, value));
   std::map<std::string, int> calls;
   int delegate_calls = 0;
   for (const InstructionPlan& instruction : method.instructions) {
