@@ -190,6 +190,10 @@ absl::StatusOr<std::unique_ptr<Lowering>> PrepareLowering(const LowerOptions& op
                         MethodsOf(command, options.input, options.methods, saved));
   ABSL_RETURN_IF_ERROR(SetQuantization(options, bad_usage, *lowering));
   ABSL_RETURN_IF_ERROR(CheckFormat(options));
+  if (!options.data.empty()) {
+    return absl::InvalidArgumentError(
+        "--data: expected an ExecuTorch program (.pte) as the input, got an archive");
+  }
   ABSL_ASSIGN_OR_RETURN(ExternalConstants external, ParseExternalConstants(options));
   lowering->pipeline.constants = {std::move(external.rules), options.replaceable};
   lowering->external_constants = std::move(external.others);

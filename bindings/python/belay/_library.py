@@ -202,6 +202,8 @@ class LowerOptions(_Sized):
         ("max_loss", c_char_p),
         ("banks", POINTER(c_char_p)),
         ("num_banks", c_size_t),
+        ("data_files", POINTER(c_char_p)),
+        ("num_data_files", c_size_t),
     ]
 
 
