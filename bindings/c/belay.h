@@ -49,7 +49,7 @@ extern "C" {
 
 /* ABI version of this header. A library supports callers compiled against its own version and
  * smaller ones. */
-#define BELAY_ABI_VERSION 3
+#define BELAY_ABI_VERSION 4
 
 /* ABI version of the library. */
 BELAY_API uint32_t belay_abi_version(void);
@@ -190,6 +190,22 @@ BELAY_API size_t belay_program_num_methods(const belay_program* program);
 /* Valid as long as the program; NULL if `i` is out of range. */
 BELAY_API const char* belay_program_method_name(const belay_program* program, size_t i);
 
+/* A bank: a part of the memory for a method's activations. Since version 4. */
+typedef struct belay_bank_info {
+  size_t struct_size; /* set by the caller to sizeof(belay_bank_info) */
+  const char* name;   /* "" for the only bank of a program without banks; as long as the program */
+  uint64_t bytes;     /* that the method needs */
+  uint64_t alignment; /* of the bank's address; a power of two, at least 64 */
+} belay_bank_info;
+
+/* The number of banks, at least 1; 0 for an unknown method. Since version 4. */
+BELAY_API size_t belay_program_num_banks(const belay_program* program, const char* method);
+/* Describes bank `i` of a method. Since version 4.
+ *   NOT_FOUND     unknown method
+ *   OUT_OF_RANGE  `i` */
+BELAY_API belay_status belay_program_bank(const belay_program* program, const char* method,
+                                          size_t i, belay_bank_info* info, belay_error** error);
+
 /* ---- State (since version 2) ---- */
 
 /* Buffers that persist between executions, shared by methods of a program, such as the cache of a
@@ -281,6 +297,13 @@ typedef struct belay_backend_option {
   const char* string_value; /* BELAY_KIND_STRING */
 } belay_backend_option;
 
+/* Memory of the caller for a bank of a method. A plain value. Since version 4. */
+typedef struct belay_bank_memory {
+  const char* name; /* belay_bank_info.name */
+  void* data;       /* a multiple of the bank's alignment */
+  size_t size;      /* at least the bank's bytes */
+} belay_bank_memory;
+
 typedef struct belay_method_options {
   size_t struct_size; /* sizeof(belay_method_options) */
   /* Threads that work on each instruction, including the caller's; 0 and 1: only the caller's. At
@@ -294,13 +317,20 @@ typedef struct belay_method_options {
    * checked and have no effect. Copied. Since version 3. */
   const belay_backend_option* backend_options;
   size_t num_backend_options;
+  /* Memory for banks, each at most once; the library allocates the other banks. Loading fills the
+   * used bytes with zeros. The memory must outlive the method and have no other use. Exception:
+   * methods of program files (.belay) that execute one at a time may share it; the outputs of one
+   * are valid until another one executes. Since version 4. */
+  const belay_bank_memory* banks;
+  size_t num_banks;
 } belay_method_options;
 
 /* Resolves kernels and backends, allocates all memory and initializes the state. Executing
  * allocates nothing. The program must outlive the method. NULL options: the defaults.
  *   NOT_FOUND           unknown method; missing operators or backends (all are listed)
  *   RESOURCE_EXHAUSTED  memory, or a limit
- *   INVALID_ARGUMENT    invalid options; a backend's error about its delegate */
+ *   INVALID_ARGUMENT    invalid options; a backend's error about its delegate; memory for a bank that
+ *                       is unknown or repeated, too small, misaligned, or overlaps that of another */
 BELAY_API belay_status belay_method_load(const belay_program* program, const char* name,
                                          const belay_method_options* options, belay_method** method,
                                          belay_error** error);

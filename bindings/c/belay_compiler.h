@@ -92,6 +92,13 @@ typedef struct belay_lower_options {
   size_t num_calibration;
   /* Bound of the loss, "METRIC=VALUE" (docs/quantization.md §5); NULL: none. */
   const char* max_loss;
+  /* Memories for activations, from the fastest to the slowest one: each "NAME=SIZE" or
+   * "NAME=SIZE:ALIGNMENT", as for `belay lower --bank`. Since version 4. */
+  const char* const* banks;
+  size_t num_banks;
+  /* Data files (.ptd) of a program of ExecuTorch. Since version 4. */
+  const char* const* data_files;
+  size_t num_data_files;
 } belay_lower_options;
 
 /* A lowered program and its reports. */
@@ -101,7 +108,7 @@ typedef struct belay_lowered belay_lowered;
  * `struct_size`. A file of saved programs keeps its methods; it must be the only archive without a
  * method name. NULL options: the defaults. A program of ExecuTorch (.pte) is also accepted as the
  * only archive: it is converted to a program file whose XNNPACK delegates are compiled for the CPU
- * backend; options except limits, timeout and cancellation are INVALID_ARGUMENT.
+ * backend; options except data files, limits, timeout and cancellation are INVALID_ARGUMENT.
  *   INVALID_ARGUMENT    invalid options; unknown backends; a malformed archive
  *   OUT_OF_RANGE        a malformed archive: an argument of a node is out of range
  *   NOT_FOUND           no such file or model

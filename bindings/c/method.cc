@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "backends/runtime_backends.h"
@@ -138,6 +139,20 @@ absl::StatusOr<std::unique_ptr<ThreadPool>> CreateThreads(int32_t num_threads) {
   return std::make_unique<ThreadPool>(num_threads);
 }
 
+absl::StatusOr<std::vector<BankMemory>> BanksOf(const belay_bank_memory* list, size_t count) {
+  if (list == nullptr && count > 0) return Missing("banks");
+  std::vector<BankMemory> banks;
+  for (size_t i = 0; i < count; ++i) {
+    const belay_bank_memory& bank = list[i];
+    if (bank.name == nullptr) return Missing(absl::StrCat("banks[", i, "].name"));
+    if (bank.data == nullptr && bank.size > 0) {
+      return Missing(absl::StrCat("banks[", i, "].data"));
+    }
+    banks.push_back({bank.name, absl::MakeSpan(static_cast<std::byte*>(bank.data), bank.size)});
+  }
+  return banks;
+}
+
 absl::StatusOr<std::unique_ptr<belay_method>> LoadMethod(const belay_program* program,
                                                          const char* name,
                                                          const belay_method_options* given) {
@@ -157,6 +172,8 @@ absl::StatusOr<std::unique_ptr<belay_method>> LoadMethod(const belay_program* pr
   ABSL_ASSIGN_OR_RETURN(const BackendSettings settings,
                         BackendSettings::Create(RuntimeBackends(), backend_options));
   options.backend_options = &settings;
+  ABSL_ASSIGN_OR_RETURN(const std::vector<BankMemory> banks, BanksOf(known.banks, known.num_banks));
+  options.banks = banks;
   ABSL_ASSIGN_OR_RETURN(created->method, Method::Load(*program->program, name, program->kernels,
                                                       RuntimeBackends(), options));
   const MethodPlan& plan = created->method->plan();

@@ -57,6 +57,20 @@ absl::StatusOr<std::unique_ptr<belay_program>> OpenMemory(const void* bytes, siz
   return CreateProgram(std::move(program));
 }
 
+absl::Status BankInfo(const belay_program* program, const char* method, size_t i,
+                      belay_bank_info* given) {
+  if (program == nullptr) return Missing("a program");
+  if (method == nullptr) return Missing("the name of a method");
+  ABSL_ASSIGN_OR_RETURN(const MethodPlan* plan, program->program->FindMethod(method));
+  if (i >= plan->banks.size()) return OutOfRange("bank", i, plan->banks.size());
+  const BankPlan& bank = plan->banks[i];
+  belay_bank_info info = {};
+  info.name = bank.name.c_str();
+  info.bytes = bank.bytes;
+  info.alignment = bank.alignment;
+  return StoreKnown(info, given);
+}
+
 }  // namespace
 }  // namespace belay::c
 
@@ -84,4 +98,15 @@ size_t belay_program_num_methods(const belay_program* program) {
 const char* belay_program_method_name(const belay_program* program, size_t i) {
   if (i >= belay_program_num_methods(program)) return nullptr;
   return program->program->methods()[i].name.c_str();
+}
+
+size_t belay_program_num_banks(const belay_program* program, const char* method) {
+  if (program == nullptr || method == nullptr) return 0;
+  const auto plan = program->program->FindMethod(method);
+  return plan.ok() ? (*plan)->banks.size() : 0;
+}
+
+belay_status belay_program_bank(const belay_program* program, const char* method, size_t i,
+                                belay_bank_info* info, belay_error** error) {
+  return belay::c::Report(belay::c::BankInfo(program, method, i, info), error);
 }

@@ -33,6 +33,7 @@ std::string File() {
   count.Call("aten.add.Tensor", {state, step, count.Int(1)}, {next});
   count.Move(next, state);
   count.Output(next);
+  count.Bank("fast", 64, 128);
 
   TestMethod fixed = program.AddMethod("fixed");
   const uint32_t mode = fixed.String("fast");

@@ -10,7 +10,7 @@ extern "C" {
 
 /* Returns the aligned bytes of a program file, valid for the life of the process. Its methods:
  *   add(x f32[<=4], y f32[<=4]) = x + y, sizes equal
- *   count(x f32[2]) = the state "sum", after adding x
+ *   count(x f32[2]) = the state "sum", after adding x; in the bank "fast", aligned to 128
  *   numbers(a int, b float, c bool) = a, b, c
  *   forever(x f32[1]) = x, after an endless loop
  *   fixed(mode = "fast") = none, "fast", 7

@@ -134,6 +134,9 @@ TEST_F(FormatTest, ReadersAgreeOnAllFeatures) {
   method.String("ä\"\\\n");
   method.List({});
   program.metadata().set_producer("one of everything");
+  method.Bank("fast", 64);
+  method.Bank("none", 0);
+  method.Bank("slow", method.proto().arena_bytes() - 64);
   method.proto().set_in_spec("[1, {\"x\": null}]");
   const std::string file = Write("sample.belay", program.Serialize());
   const std::string empty = Write("empty.belay", TestProgram().Serialize());

@@ -125,13 +125,14 @@ def describe(m):
     return {1: "None", 5: '"%s"' % (text(m, 5) if kind == 5 else ""), 6: "%s[%s]" % (DTYPES[num(t, 1)], sizes),
             11: SLOTS[num(sub(m, 11), 1)] if kind == 11 else ""}.get(kind, "constant")
 
-def value(m, constants):
+def value(m, constants, banks):
     kind = member(m, range(1, 12))
     if kind == 6:
-        t = sub(m, 6)
-        at = member(t, range(5, 9))
+        t, at = sub(m, 6), member(sub(m, 6), range(5, 9))
         where = constant(constants, num(t, 5)) if at == 5 else True if at == 8 else num(t, at)
-        return {"kind": "tensor", "type": describe(m), "dim_order": list(raw(t, 3)), "dynamic_dims": num(t, 4),
+        return {**{"bank": b["name"] for i, b in enumerate(banks)
+                   if at == 6 and sum(x["bytes"] for x in banks[:i]) <= where}, "kind": "tensor",
+                "type": describe(m), "dim_order": list(raw(t, 3)), "dynamic_dims": num(t, 4),
                 ("constant", "arena", "state", "external")[at - 5]: where}
     name = "- none int double bool string - list dtype memory_format complex slot".split()[kind]
     return {"kind": name, **{
@@ -168,10 +169,11 @@ def method(m, segments, constants, owners):
         state.append({"name": text(s, 1), "value": num(s, 2), "type": describe(values[num(s, 2)]), **initial})
     called = [i["kernel"] for i in code if "kernel" in i]
     outputs = numbers(m, 4)
-    return {"name": text(m, 1), "arena_bytes": num(m, 8), "state_bytes": num(m, 9), "instructions": len(code),
+    banks = [{"name": text(b, 1), "bytes": num(b, 2), "alignment": num(b, 3)} for b in subs(m, 13)]
+    return {**({"banks": banks} if banks else {}), "name": text(m, 1), "arena_bytes": num(m, 8), "state_bytes": num(m, 9), "instructions": len(code),
             "inputs": [input_of(i, values) for i in subs(m, 3)], "outputs": [describe(values[o]) for o in outputs],
             "in_spec": text(m, 11), "out_spec": text(m, 12), "output_values": outputs, "delegates": delegates,
-            "values": [value(v, constants) for v in values], "code": code, "state": state,
+            "values": [value(v, constants, banks) for v in values], "code": code, "state": state,
             "operators": {o: called.count(o) for o in called}, "delegate_calls": sum("delegate" in i for i in code)}
 
 def read(path):

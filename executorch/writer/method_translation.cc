@@ -339,11 +339,22 @@ std::unique_ptr<ExecutionPlanT> MethodTranslator::Translate() {
   AddInstructions();
   AddOutputs();
   if (!has_sources_) chain_->stacktrace.clear();
-  const uint64_t arena =
-      has_placeholder_ ? PlaceholderOffset() + kPlaceholderBytes : method_.arena_bytes();
-  plan_->non_const_buffer_sizes = {0, static_cast<int64_t>(arena)};
+  plan_->non_const_buffer_sizes = {0};
+  for (const uint64_t bytes : BankSizes()) {
+    plan_->non_const_buffer_sizes.push_back(static_cast<int64_t>(bytes));
+  }
   if (method_.state_size() > 0) plan_->non_const_buffer_sizes.push_back(0);
   return std::move(plan_);
+}
+
+std::vector<uint64_t> MethodTranslator::BankSizes() const {
+  std::vector<uint64_t> sizes;
+  for (const schema::MemoryBank& bank : method_.banks()) sizes.push_back(bank.bytes());
+  if (sizes.empty()) sizes.push_back(method_.arena_bytes());
+  if (has_placeholder_) {
+    sizes.back() += PlaceholderOffset() + kPlaceholderBytes - method_.arena_bytes();
+  }
+  return sizes;
 }
 
 uint64_t StateOffsets::Add(const schema::StateBuffer& state, const schema::Tensor& tensor) {

@@ -3,6 +3,7 @@
 #ifndef BELAY_EXECUTORCH_WRITER_METHOD_TRANSLATOR_H_
 #define BELAY_EXECUTORCH_WRITER_METHOD_TRANSLATOR_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -18,10 +19,9 @@
 
 namespace belay::pte {
 
-// Memory id of planned tensors; 0 is reserved (docs/pte-format.md §6).
+// Memory id of planned tensors in the arena or its first bank; the other banks follow, then
+// persistent buffers. 0 is reserved (docs/pte-format.md §6).
 inline constexpr uint32_t kArena = 1;
-// Memory id of persistent buffers: ExecuTorch's pool that methods share.
-inline constexpr uint32_t kState = 2;
 // Bytes of a result of one element that nothing reads; also its alignment.
 inline constexpr uint64_t kPlaceholderBytes = 16;
 inline constexpr std::string_view kSetRow = "belay.set_row_.default";
@@ -68,6 +68,11 @@ class MethodTranslator {
   uint64_t PlaceholderOffset() const {
     return (method_.arena_bytes() + kPlaceholderBytes - 1) / kPlaceholderBytes * kPlaceholderBytes;
   }
+  uint32_t StateId() const {
+    return kArena + static_cast<uint32_t>(std::max(method_.banks_size(), 1));
+  }
+  // Sizes of the arena's banks; that of the last one includes the placeholder.
+  std::vector<uint64_t> BankSizes() const;
   // Returns whether both are arena tensors at the same offset.
   bool HaveSameOffset(uint32_t a, uint32_t b) const {
     const schema::Tensor &x = Source(a).tensor(), &y = Source(b).tensor();

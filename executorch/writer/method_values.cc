@@ -99,13 +99,20 @@ void MethodTranslator::AddTensor(uint32_t value, const schema::Tensor& tensor) {
         out.data_buffer_idx = data_.constants.Add(tensor.constant());
       }
       break;
-    case schema::Tensor::kArenaOffset:
-      place(kArena, tensor.arena_offset());
+    case schema::Tensor::kArenaOffset: {
+      uint64_t offset = tensor.arena_offset();
+      uint32_t memory = kArena;
+      for (int b = 0; b + 1 < method_.banks_size() && offset >= method_.banks(b).bytes(); ++b) {
+        offset -= method_.banks(b).bytes();
+        ++memory;
+      }
+      place(memory, offset);
       break;
+    }
     case schema::Tensor::kStateOffset:
       for (const schema::StateBuffer& state : method_.state()) {
         if (state.value() != value) continue;
-        place(kState, data_.state.Add(state, tensor));
+        place(StateId(), data_.state.Add(state, tensor));
         out.extra_tensor_info = std::make_unique<ExtraTensorInfoT>();
         out.extra_tensor_info->fully_qualified_name = state.name();
         if (state.initial() != 0) out.data_buffer_idx = data_.initial.Add(state.initial() - 1);

@@ -281,6 +281,45 @@ TEST(MethodValuesTest, BufferWithoutContentIsUninitialized) {
   EXPECT_TRUE(file.program->mutable_data_segments.empty());
 }
 
+// Banks have the first memory ids; the state follows.
+TEST(MethodValuesTest, BanksHaveMemoryIds) {
+  exir::ProgramImage image = Emit(R"(program edge {
+    constants { state "n": f32[2] }
+    graph(%n: f32[2] buffer "n", %x: f32[2] user_input) {
+      %a: f32[2] = edge.aten.add.Tensor(%n, %x)
+      %b: f32[2] = edge.aten.mul.Tensor(%a, %x)
+      return (%b buffer_mutation "n", %a user_output)
+    } })");
+  schema::Method& method = *image.metadata.mutable_methods(0);
+  for (const auto& [name, bytes] : {std::pair("fast", 64), {"middle", 0}, {"slow", 128}}) {
+    schema::MemoryBank* bank = method.add_banks();
+    bank->set_name(name);
+    bank->set_bytes(static_cast<uint64_t>(bytes));
+    bank->set_alignment(64);
+  }
+  method.set_arena_bytes(192);
+  const auto output_of = [&](int instruction) {
+    return method.instructions(instruction).kernel().outputs(0);
+  };
+  for (const auto& [instruction, offset] : {std::pair(0, 0), {1, 128}}) {
+    method.mutable_values(static_cast<int>(output_of(instruction)))
+        ->mutable_tensor()
+        ->set_arena_offset(static_cast<uint64_t>(offset));
+  }
+  const File file(image);
+  EXPECT_THAT(file.plan().non_const_buffer_sizes, ElementsAre(0, 64, 0, 128, 16));
+  EXPECT_THAT(file.Instructions(),
+              ElementsAre("aten::add.out(%0, %1, 1, %2, %2)", "aten::mul.out(%2, %1, %3, %3)",
+                          "aten::copy_(%0, %3, false, %0)"));
+  const auto place_of = [&](int32_t tensor) {
+    const AllocationDetailsT& place = *file.Tensor(tensor).allocation_info;
+    return std::pair(place.memory_id, place.memory_offset_low);
+  };
+  EXPECT_EQ(place_of(0), std::pair(4u, 0u));
+  EXPECT_EQ(place_of(2), std::pair(1u, 0u));
+  EXPECT_EQ(place_of(3), std::pair(3u, 64u));
+}
+
 TEST(MethodValuesTest, ViewAtOtherOffsetIsCopy) {
   exir::ProgramImage image = CallOf("%x: f32[4] user_input", "%r: f32[2,2]",
                                     "view_copy.default(%x, [2,2])", "%r user_output");

@@ -263,9 +263,10 @@ absl::StatusOr<exir::SerializedProgram> SerializeProgram(const exir::ProgramImag
   }
   ABSL_RETURN_IF_ERROR(problems.ToStatus(absl::StatusCode::kUnimplemented,
                                          "not supported by ExecuTorch 1.5.0's runtime:"));
-  for (const auto& plan : program.execution_plan) {
-    if (plan->non_const_buffer_sizes.size() < 3) continue;
-    plan->non_const_buffer_sizes[2] = static_cast<int64_t>(data.state.bytes());
+  for (int i = 0; i < image.metadata.methods_size(); ++i) {
+    if (image.metadata.methods(i).state_size() == 0) continue;
+    program.execution_plan[i]->non_const_buffer_sizes.back() =
+        static_cast<int64_t>(data.state.bytes());
   }
   const Segments segments = AddSegments(image, data, bytes, program);
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "exir/emit/constant_pool.h"
+#include "exir/emit/memory_bank.h"
 #include "exir/emit/method_builder.h"
 #include "exir/ir/lowered_backend_module.h"
 #include "exir/ir/refused_node.h"
@@ -47,6 +48,7 @@ MethodBuilder::ChangedBuffers FindChangedBuffers(const MethodPrograms& methods) 
 
 absl::StatusOr<ProgramImage> EmitProgram(const MethodPrograms& methods, const EmitOptions& options,
                                          std::vector<MemoryReport>* memory) {
+  ABSL_RETURN_IF_ERROR(CheckBanks(options.memory.banks));
   std::vector<const std::pair<std::string, ExportedProgram>*> sorted;
   for (const auto& method : methods) sorted.push_back(&method);
   std::sort(sorted.begin(), sorted.end(),

@@ -46,8 +46,9 @@ struct MemoryReport {
 // all methods.
 //   kInvalidArgument     a program is not of the edge dialect, or the memory of a tensor cannot be
 //                        planned (a dynamic size without an upper bound: names the node, the
-//                        dimension and the symbol)
+//                        dimension and the symbol); or CheckBanks rejects `options.memory`
 //   kUnimplemented       nodes that instructions cannot express; lists all of them
+//   kResourceExhausted   the tensors of a method do not fit in the banks of `options.memory`
 //   kInternal            the memory-plan checker rejected the plan
 absl::StatusOr<ProgramImage> EmitProgram(const MethodPrograms& methods,
                                          const EmitOptions& options = {},

@@ -36,6 +36,7 @@ class Checker {
       CheckOrder();
       if (problems_.empty()) CheckSameInstructions();
       CheckValues();
+      CollectBanks();
       CollectTensors();
       CheckState();
       CollectSteps();
@@ -222,6 +223,7 @@ class Checker {
       m->clear_values();
       m->clear_instructions();
       m->clear_arena_bytes();
+      m->clear_banks();
       m->clear_operators();  // instructions are compared by operator name
     }
     if (now.SerializeAsString() != before.SerializeAsString()) {
@@ -280,6 +282,51 @@ class Checker {
 
   // --- Memory ---
 
+  void CollectBanks() {
+    const int count = method_.banks_size();
+    if (static_cast<size_t>(count) != planned_.banks.size()) {
+      Problem(absl::StrCat("M2: the method has ", count, " banks, planned are ",
+                           planned_.banks.size()));
+    }
+    uint64_t end = 0;
+    for (int i = 0; i < count; ++i) {
+      const schema::MemoryBank& bank = method_.banks(i);
+      if (static_cast<size_t>(i) < planned_.banks.size()) {
+        const MemoryBank& given = planned_.banks[i];
+        if (bank.name() != given.name || bank.alignment() != given.alignment ||
+            bank.bytes() > given.bytes) {
+          Problem(absl::StrCat("M2: bank ", i, " is '", bank.name(), "' with ", bank.bytes(),
+                               " bytes, planned is '", given.name, "' with at most ", given.bytes));
+        }
+      }
+      banks_.push_back({end, end + bank.bytes()});
+      alignments_.push_back(bank.alignment());
+      end += bank.bytes();
+    }
+    if (count == 0) {
+      banks_.push_back({0, method_.arena_bytes()});
+      alignments_.push_back(64);
+    } else if (end != method_.arena_bytes()) {
+      Problem(absl::StrCat("M2: the banks end at ", end, ", the arena at ", method_.arena_bytes()));
+    }
+  }
+
+  // M2: the tensor is inside a bank, at its alignment.
+  void CheckPlace(uint32_t value, const Region& region) {
+    std::string problem;
+    for (size_t b = 0; b < banks_.size(); ++b) {
+      if (region.begin < banks_[b].begin || region.end > banks_[b].end) continue;
+      if ((region.begin - banks_[b].begin) % alignments_[b] == 0) return;
+      problem = absl::StrCat("M2: value ", value, " is not aligned: offset ",
+                             region.begin - banks_[b].begin);
+    }
+    Problem(!problem.empty()     ? problem
+            : banks_.size() == 1 ? absl::StrCat("M2: value ", value, " ends at ", region.end,
+                                                ", the arena at ", method_.arena_bytes())
+                                 : absl::StrCat("M2: value ", value, " [", region.begin, ", ",
+                                                region.end, ") is not inside a bank"));
+  }
+
   void CollectTensors() {
     for (int v = 0; v < method_.values_size(); ++v) {
       const schema::Value& value = method_.values(v);
@@ -291,12 +338,7 @@ class Checker {
       slots_[v] = static_cast<int>(values_.size());
       values_.push_back(v);
       regions_.push_back(region);
-      if (begin % 64 != 0)
-        Problem(absl::StrCat("M2: value ", v, " is not aligned: offset ", begin));
-      if (region.end > method_.arena_bytes()) {
-        Problem(absl::StrCat("M2: value ", v, " ends at ", region.end, ", the arena at ",
-                             method_.arena_bytes()));
-      }
+      CheckPlace(static_cast<uint32_t>(v), region);
     }
   }
 
@@ -558,10 +600,12 @@ class Checker {
   const PlannedMethod& planned_;
   const schema::Method& written_;
   const std::vector<uint32_t>& shapes_;
-  std::vector<int> slots_;        // value → slot, -1 outside the arena
-  std::vector<uint32_t> values_;  // slot → value
-  std::vector<Region> regions_;   // by slot
-  std::vector<Step> steps_;       // by position
+  std::vector<Region> banks_;         // in the arena
+  std::vector<uint64_t> alignments_;  // by bank
+  std::vector<int> slots_;            // value → slot, -1 outside the arena
+  std::vector<uint32_t> values_;      // slot → value
+  std::vector<Region> regions_;       // by slot
+  std::vector<Step> steps_;           // by position
   std::vector<Block> blocks_;
   std::vector<uint32_t> results_;
   std::set<std::pair<uint32_t, uint32_t>> reported_;

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "exir/emit/memory_bank.h"
 #include "runtime/schema/program.pb.h"
 
 namespace belay::exir {
@@ -18,6 +20,7 @@ struct PlannedMethod {
   const std::vector<uint32_t>& order;
   const std::vector<bool>& elided;       // by instruction of `written`
   const std::vector<bool>& has_effects;  // by instruction of `written`
+  absl::Span<const MemoryBank> banks = {};
 };
 
 // Checks that `method` computes the same as `planned.written`, in which every value has its own
@@ -35,8 +38,9 @@ struct PlannedMethod {
 // alive):
 //   M1  the bytes written by an instruction overlap no other value that is live after it, except
 //       values with the same bytes: the argument of a kept view and its other views;
-//   M2  every arena tensor is inside the arena and every state tensor inside the state, aligned to
-//       64;
+//   M2  every arena tensor is inside one bank of the arena, at its alignment, and every state tensor
+//       inside the state, aligned to 64; the banks of the method are those of `planned`, within their
+//       capacities, and divide the arena;
 //   M3  state buffers do not overlap;
 //   M4  no instruction writes to a constant, and each arena tensor is written before it is read on
 //       every path;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <tuple>
 
@@ -9,6 +10,8 @@ namespace belay::exir {
 namespace {
 
 constexpr uint64_t kAlignment = 64;
+// Offset of tensors that a limited plan has no room for.
+constexpr uint64_t kUnplaced = std::numeric_limits<uint64_t>::max();
 // Above this, only one planner runs, whose cost depends on the live tensors.
 constexpr size_t kManyTensors = 4000;
 // Number of improvement rounds, and the tensor count above which fewer rounds run.
@@ -16,7 +19,10 @@ constexpr size_t kRounds = 40;
 constexpr size_t kSeveralTensors = 500;
 constexpr size_t kFewRounds = 4;
 
-uint64_t Rounded(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+uint64_t RoundUp(uint64_t bytes, uint64_t alignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+uint64_t Rounded(uint64_t bytes) { return RoundUp(bytes, kAlignment); }
 
 bool Overlap(const Lifetime& a, const Lifetime& b) {
   return a.first <= b.last && b.first <= a.last;
@@ -34,9 +40,9 @@ MemoryPlan Bump(absl::Span<const Lifetime> lifetimes) {
 }
 
 // Places tensors in this order, each into the smallest sufficient hole between placed tensors with
-// overlapping lifetimes, or after all of them.
+// overlapping lifetimes, or after all of them. Skips those that would end after `capacity`.
 MemoryPlan BestFit(absl::Span<const Lifetime> lifetimes, const std::vector<uint32_t>& order,
-                   std::string_view name) {
+                   std::string_view name, uint64_t capacity = kUnplaced) {
   struct Placed {
     uint64_t offset, end;
     uint32_t index;
@@ -58,6 +64,10 @@ MemoryPlan BestFit(absl::Span<const Lifetime> lifetimes, const std::vector<uint3
       end = std::max(end, p.end);
     }
     const uint64_t offset = found ? best : end;
+    if (offset > capacity || bytes > capacity - offset) {
+      plan.offsets[index] = kUnplaced;
+      continue;
+    }
     plan.offsets[index] = offset;
     plan.arena_bytes = std::max(plan.arena_bytes, offset + bytes);
     const Placed entry{offset, offset + bytes, index};
@@ -72,8 +82,8 @@ MemoryPlan BestFit(absl::Span<const Lifetime> lifetimes, const std::vector<uint3
 }
 
 // Best fit for many tensors, in the order of their first use. Considers only the tensors alive
-// then.
-MemoryPlan InOrderOfTime(absl::Span<const Lifetime> lifetimes) {
+// then. Skips those that would end after `capacity`.
+MemoryPlan InOrderOfTime(absl::Span<const Lifetime> lifetimes, uint64_t capacity = kUnplaced) {
   std::vector<uint32_t> order(lifetimes.size());
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
@@ -104,6 +114,10 @@ MemoryPlan InOrderOfTime(absl::Span<const Lifetime> lifetimes) {
       end = alive[k].end;
     }
     if (best == alive.size()) offset = end;
+    if (offset > capacity || bytes > capacity - offset) {
+      plan.offsets[index] = kUnplaced;
+      continue;
+    }
     plan.offsets[index] = offset;
     plan.arena_bytes = std::max(plan.arena_bytes, offset + bytes);
     alive.insert(alive.begin() + static_cast<ptrdiff_t>(best),
@@ -124,6 +138,55 @@ std::vector<uint32_t> SortedBy(absl::Span<const Lifetime> lifetimes,
 }
 
 uint64_t Length(const Lifetime& l) { return uint64_t{l.last} - l.first + 1; }
+
+BankedPlan PlanInOrder(absl::Span<const Lifetime> lifetimes, absl::Span<const MemoryBank> banks,
+                       std::vector<uint32_t> order, bool many) {
+  BankedPlan plan{.banks = std::vector<uint32_t>(lifetimes.size()),
+                  .offsets = std::vector<uint64_t>(lifetimes.size()),
+                  .bytes = std::vector<uint64_t>(banks.size()),
+                  .moved = std::vector<uint64_t>(banks.size())};
+  for (uint32_t bank = 0; bank < banks.size() && !order.empty(); ++bank) {
+    // Equal alignment of all sizes aligns all offsets.
+    const auto at = [&](uint32_t index) {
+      Lifetime lifetime = lifetimes[index];
+      lifetime.bytes = RoundUp(lifetime.bytes, banks[bank].alignment);
+      return lifetime;
+    };
+    std::vector<Lifetime> rest;
+    for (const uint32_t index : order) rest.push_back(at(index));
+    std::vector<uint32_t> placed, skipped;
+    if (bank + 1 == banks.size()) {
+      placed = std::move(order);
+    } else {
+      std::vector<uint32_t> in_order(rest.size());
+      std::iota(in_order.begin(), in_order.end(), 0);
+      const MemoryPlan limited = many ? InOrderOfTime(rest, banks[bank].bytes)
+                                      : BestFit(rest, in_order, "limited", banks[bank].bytes);
+      for (size_t k = 0; k < rest.size(); ++k) {
+        if (limited.offsets[k] == kUnplaced) {
+          skipped.push_back(order[k]);
+          continue;
+        }
+        placed.push_back(order[k]);
+        plan.offsets[order[k]] = limited.offsets[k];
+      }
+      plan.bytes[bank] = limited.arena_bytes;
+    }
+    std::vector<Lifetime> together;
+    for (const uint32_t index : placed) {
+      together.push_back(at(index));
+      plan.banks[index] = bank;
+      plan.moved[bank] += lifetimes[index].moved;
+    }
+    const MemoryPlan smallest = PlanMemory(together);
+    if (bank + 1 == banks.size() || smallest.arena_bytes < plan.bytes[bank]) {
+      plan.bytes[bank] = smallest.arena_bytes;
+      for (size_t k = 0; k < placed.size(); ++k) plan.offsets[placed[k]] = smallest.offsets[k];
+    }
+    order = std::move(skipped);
+  }
+  return plan;
+}
 
 }  // namespace
 
@@ -224,6 +287,42 @@ MemoryPlan PlanMemory(absl::Span<const Lifetime> lifetimes) {
     MemoryPlan plan = BestFit(lifetimes, order, "best_fit_by_conflicts");
     best_order = std::move(order);
     if (plan.arena_bytes < best.arena_bytes) best = std::move(plan);
+  }
+  return best;
+}
+
+bool IsBetter(const BankedPlan& a, const BankedPlan& b, uint64_t capacity) {
+  const uint64_t beyond_a = a.bytes.back() - std::min(a.bytes.back(), capacity);
+  const uint64_t beyond_b = b.bytes.back() - std::min(b.bytes.back(), capacity);
+  if (beyond_a != beyond_b) return beyond_a < beyond_b;
+  return std::lexicographical_compare(a.moved.rbegin(), a.moved.rend(), b.moved.rbegin(),
+                                      b.moved.rend());
+}
+
+BankedPlan PlanBanks(absl::Span<const Lifetime> lifetimes, absl::Span<const MemoryBank> banks) {
+  using L = const Lifetime&;
+  const auto density = [](L l) {
+    return static_cast<double>(l.moved) / static_cast<double>(std::max<uint64_t>(l.bytes, 1)) /
+           static_cast<double>(Length(l));
+  };
+  struct Order {
+    std::string_view name;
+    std::function<bool(L, L)> before;
+  };
+  const Order orders[] = {
+      {"by_density", [&](L a, L b) { return density(a) > density(b); }},
+      {"by_moved", [](L a, L b) { return a.moved > b.moved; }},
+      {"by_size", [](L a, L b) { return a.bytes > b.bytes; }},
+      {"by_start",
+       [](L a, L b) { return std::tuple(a.first, b.bytes) < std::tuple(b.first, a.bytes); }},
+  };
+  const bool many = lifetimes.size() > kManyTensors;
+  BankedPlan best;
+  for (const Order& order : orders) {
+    if (many && order.name != "by_start") continue;
+    BankedPlan plan = PlanInOrder(lifetimes, banks, SortedBy(lifetimes, order.before), many);
+    plan.order = order.name;
+    if (best.order.empty() || IsBetter(plan, best, banks.back().bytes)) best = std::move(plan);
   }
   return best;
 }

@@ -78,6 +78,10 @@ absl::StatusOr<WrittenMethod> MethodBuilder::Build() {
     written.has_effects.push_back(HasEffects(written, instruction));
   }
   written.shapes.resize(written.method.values_size(), 0);
+  written.describe = [nodes = std::move(nodes_)](uint32_t instruction) {
+    const auto& [graph, node] = nodes[instruction];
+    return graph == nullptr ? std::string("a copy") : DescribeNode(*graph, node);
+  };
   return written;
 }
 

@@ -133,6 +133,7 @@ class MethodBuilder {
   ConstantPool& pool_;
   schema::Method method_;
   schema::MethodDebugInfo debug_;
+  std::vector<std::pair<const Graph*, NodeId>> nodes_;  // by instruction; null without a node
   Scope top_;
   const Graph* current_graph_ = nullptr;  // for debug info and messages
   NodeId current_node_;

@@ -15,6 +15,7 @@
 #include "exir/emit/storage_sharing.h"
 #include "runtime/program/limits.h"
 #include "runtime/program/plan.h"
+#include "runtime/schema/file_format.h"
 
 namespace belay::exir {
 namespace {
@@ -33,6 +34,24 @@ struct Candidate {
   uint64_t lower_bound = 0;
 };
 
+// Bytes of the operands of all instructions that run, by storage.
+std::vector<uint64_t> MovedBytes(const schema::Method& method, const StorageSharing& sharing) {
+  std::vector<uint64_t> moved(method.values_size());
+  for (int i = 0; i < method.instructions_size(); ++i) {
+    if (sharing.elided()[i]) continue;
+    const Operands operands = OperandsOf(method, method.instructions(i));
+    for (const std::vector<uint32_t>* values : {&operands.reads, &operands.writes}) {
+      for (const uint32_t v : *values) {
+        const auto place = sharing.PlaceOf(v);
+        if (place.has_value()) {
+          moved[place->storage] += TensorBytes(method.values(static_cast<int>(v)).tensor());
+        }
+      }
+    }
+  }
+  return moved;
+}
+
 void Measure(const schema::Method& method, Candidate& candidate) {
   const std::vector<Interval> intervals = ComputeIntervals(method, candidate.order);
   std::vector<Interval> alive(intervals.size());
@@ -43,12 +62,15 @@ void Measure(const schema::Method& method, Candidate& candidate) {
     used[place->storage] = true;
     if (!intervals[v].empty()) alive[place->storage].Add(intervals[v]);
   }
+  const std::vector<uint64_t> moved = MovedBytes(method, candidate.sharing);
   for (uint32_t s = 0; s < used.size(); ++s) {
     if (!used[s]) continue;
     const Interval interval = alive[s].empty() ? Interval{0, 0} : alive[s];
     candidate.storages.push_back(s);
-    candidate.lifetimes.push_back(
-        {.bytes = candidate.sharing.bytes(s), .first = interval.first, .last = interval.last});
+    candidate.lifetimes.push_back({.bytes = candidate.sharing.bytes(s),
+                                   .first = interval.first,
+                                   .last = interval.last,
+                                   .moved = moved[s]});
   }
   candidate.lower_bound = MemoryLowerBound(candidate.lifetimes);
 }
@@ -57,11 +79,13 @@ std::vector<Candidate> Candidates(const WrittenMethod& written,
                                   const MethodMemoryOptions& options) {
   const schema::Method& method = written.method;
   const bool many = method.instructions_size() > kManyInstructions;
-  std::vector<SharingOptions> ways = {{.slices = true, .joins = true}};
+  uint64_t alignment = kTensorAlignment;
+  for (const MemoryBank& bank : options.banks) alignment = std::max(alignment, bank.alignment);
+  std::vector<SharingOptions> ways = {{.slices = true, .joins = true, .alignment = alignment}};
   if (options.share && !many) {
-    ways.push_back({.slices = false, .joins = true});
-    ways.push_back({.slices = true, .joins = false});
-    ways.push_back({.slices = false, .joins = false});
+    ways.push_back({.slices = false, .joins = true, .alignment = alignment});
+    ways.push_back({.slices = true, .joins = false, .alignment = alignment});
+    ways.push_back({.slices = false, .joins = false, .alignment = alignment});
   }
   std::vector<Candidate> candidates;
   for (const SharingOptions& way : ways) {
@@ -96,6 +120,100 @@ bool ReservesArena(const schema::Method& method, uint64_t arena_bytes) {
                      [](const schema::Value& value) {
                        return value.has_tensor() && value.tensor().dynamic_dims() != 0;
                      });
+}
+
+// Describes the value that owns a storage by the instruction that writes it.
+std::string DescribeStorage(const WrittenMethod& written, uint32_t value) {
+  const schema::Method& method = written.method;
+  for (int i = 0; i < method.instructions_size(); ++i) {
+    const std::vector<uint32_t> writes = OperandsOf(method, method.instructions(i)).writes;
+    if (std::find(writes.begin(), writes.end(), value) == writes.end()) continue;
+    return written.describe != nullptr ? written.describe(static_cast<uint32_t>(i))
+                                       : std::string(OperatorOf(method, method.instructions(i)));
+  }
+  return absl::StrCat("value ", value);
+}
+
+// kResourceExhausted, for a plan whose last bank exceeds its capacity.
+absl::Status NoRoom(const WrittenMethod& written, const Candidate& candidate,
+                    const BankedPlan& plan, absl::Span<const MemoryBank> banks) {
+  constexpr size_t kShown = 5;
+  const uint32_t last = static_cast<uint32_t>(banks.size() - 1);
+  // The instruction at which the last bank has the most live bytes.
+  const std::vector<Lifetime>& lifetimes = candidate.lifetimes;
+  std::vector<int64_t> growth(candidate.order.size() + 2);
+  for (size_t k = 0; k < lifetimes.size(); ++k) {
+    if (plan.banks[k] != last) continue;
+    growth[lifetimes[k].first] += static_cast<int64_t>(lifetimes[k].bytes);
+    growth[lifetimes[k].last + 1] -= static_cast<int64_t>(lifetimes[k].bytes);
+  }
+  std::partial_sum(growth.begin(), growth.end(), growth.begin());
+  const auto at =
+      static_cast<uint32_t>(std::max_element(growth.begin(), growth.end()) - growth.begin());
+  std::string message = absl::StrCat("method '", written.method.name(),
+                                     "': the memory banks have no room for all values");
+  for (uint32_t bank = 0; bank < banks.size(); ++bank) {
+    absl::StrAppend(&message, "\n  bank '", banks[bank].name, "': capacity ", banks[bank].bytes,
+                    " bytes, ", bank == last ? "required " : "peak ", plan.bytes[bank], " bytes");
+    std::vector<size_t> live;
+    for (size_t k = 0; k < lifetimes.size(); ++k) {
+      if (plan.banks[k] == bank && lifetimes[k].bytes > 0 && lifetimes[k].first <= at &&
+          at <= lifetimes[k].last) {
+        live.push_back(k);
+      }
+    }
+    std::sort(live.begin(), live.end(), [&](size_t a, size_t b) {
+      return std::tuple(lifetimes[b].bytes, a) < std::tuple(lifetimes[a].bytes, b);
+    });
+    for (size_t k = 0; k < std::min(live.size(), kShown); ++k) {
+      absl::StrAppend(&message, "\n    ", lifetimes[live[k]].bytes,
+                      " bytes: ", DescribeStorage(written, candidate.storages[live[k]]));
+    }
+    if (live.size() > kShown) {
+      absl::StrAppend(&message, "\n    and ", live.size() - kShown, " smaller live values");
+    }
+  }
+  return absl::ResourceExhaustedError(message);
+}
+
+// The plan of a candidate, and the distribution over banks if there are any.
+struct Planned {
+  const Candidate* candidate = nullptr;
+  MemoryPlan plan;
+  BankedPlan banked;
+};
+
+Planned PlanInBanks(const Candidate& candidate, absl::Span<const MemoryBank> banks) {
+  Planned planned{&candidate, {}, PlanBanks(candidate.lifetimes, banks)};
+  std::vector<uint64_t> begins;
+  for (const uint64_t bytes : planned.banked.bytes) {
+    begins.push_back(planned.plan.arena_bytes);
+    planned.plan.arena_bytes += bytes;
+  }
+  for (size_t k = 0; k < planned.banked.banks.size(); ++k) {
+    planned.plan.offsets.push_back(begins[planned.banked.banks[k]] + planned.banked.offsets[k]);
+  }
+  planned.plan.planner = planned.banked.order;
+  return planned;
+}
+
+Planned PlanCandidates(const std::vector<Candidate>& candidates,
+                       absl::Span<const MemoryBank> banks) {
+  Planned best;
+  for (const Candidate& candidate : candidates) {
+    if (banks.empty()) {
+      if (best.candidate != nullptr && candidate.lower_bound >= best.plan.arena_bytes) break;
+      MemoryPlan plan = PlanMemory(candidate.lifetimes);
+      if (best.candidate != nullptr && plan.arena_bytes >= best.plan.arena_bytes) continue;
+      best = {&candidate, std::move(plan), {}};
+    } else {
+      Planned next = PlanInBanks(candidate, banks);
+      if (best.candidate == nullptr || IsBetter(next.banked, best.banked, banks.back().bytes)) {
+        best = std::move(next);
+      }
+    }
+  }
+  return best;
 }
 
 // Removes operators whose calls are all elided.
@@ -171,26 +289,30 @@ absl::StatusOr<MethodMemory> ArrangeMemory(WrittenMethod& written,
     memory.written_lower_bound = plain.lower_bound;
   }
   std::vector<Candidate> candidates = Candidates(written, options);
-  const Candidate* best = nullptr;
-  MemoryPlan plan;
-  for (const Candidate& candidate : candidates) {
-    if (best != nullptr && candidate.lower_bound >= plan.arena_bytes) break;
-    MemoryPlan next = PlanMemory(candidate.lifetimes);
-    if (best != nullptr && next.arena_bytes >= plan.arena_bytes) continue;
-    plan = std::move(next);
-    best = &candidate;
+  auto [best, plan, banked] = PlanCandidates(candidates, options.banks);
+  for (size_t i = 0; i < options.banks.size(); ++i) {
+    const MemoryBank& bank = options.banks[i];
+    if (banked.bytes[i] > bank.bytes) return NoRoom(written, *best, banked, options.banks);
+    memory.banks.push_back({bank, banked.bytes[i], banked.moved[i]});
   }
-  if (ReservesArena(written.method, plan.arena_bytes)) {
+  if (options.banks.empty() && ReservesArena(written.method, plan.arena_bytes)) {
     MemoryPlan slots = PlanSlots(best->lifetimes);
     if (slots.arena_bytes <= Limits().reserved_bytes) plan = std::move(slots);
   }
   schema::Method method = written.method;
   Apply(*best, plan, method, written.debug);
+  for (const BankUse& use : memory.banks) {
+    schema::MemoryBank* bank = method.add_banks();
+    bank->set_name(use.bank.name);
+    bank->set_bytes(use.bytes);
+    bank->set_alignment(use.bank.alignment);
+  }
   const absl::Status proof = CheckMemoryPlan(method,
                                              {.written = written.method,
                                               .order = best->order,
                                               .elided = best->sharing.elided(),
-                                              .has_effects = written.has_effects},
+                                              .has_effects = written.has_effects,
+                                              .banks = options.banks},
                                              written.shapes);
   if (!proof.ok()) {
     return absl::InternalError(absl::StrCat("method '", method.name(), "', planner ",

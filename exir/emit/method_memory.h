@@ -3,10 +3,12 @@
 #define BELAY_EXIR_EMIT_METHOD_MEMORY_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "exir/emit/memory_bank.h"
 #include "exir/op_definition/op_registry.h"
 #include "runtime/schema/program.pb.h"
 
@@ -15,6 +17,9 @@ namespace belay::exir {
 struct MethodMemoryOptions {
   bool share = true;    // views, concatenations and results over dying operands
   bool reorder = true;  // schedule instructions for less memory
+  // Memories for the arena, from the fastest to the slowest one; empty: one without a name and limit.
+  // Tensors of dynamic sizes are placed for their bounds. Delegates and state have other memory.
+  std::vector<MemoryBank> banks;
 };
 
 // Instructions and values in their original order, with additional inputs of memory planning.
@@ -27,6 +32,16 @@ struct WrittenMethod {
   std::vector<uint32_t> shapes;
   // By index in method.operators: the registry's overload; null if unknown.
   std::vector<const OpOverload*> operators;
+  // The node of an instruction in text form, for messages; null: its operator's name.
+  std::function<std::string(uint32_t instruction)> describe = nullptr;
+};
+
+// Use of a bank by a method.
+struct BankUse {
+  MemoryBank bank;
+  uint64_t bytes = 0;  // that the method needs
+  uint64_t moved =
+      0;  // bytes of the tensors in the bank that instructions read and write, each once
 };
 
 struct MethodMemory {
@@ -36,12 +51,17 @@ struct MethodMemory {
   uint64_t written_lower_bound = 0;  // the same without sharing and reordering
   uint32_t elided_instructions = 0;
   bool reordered = false;
+  std::vector<BankUse> banks;  // those of the options
 };
 
 // Tries combinations of orders and sharing, plans the most promising ones, and keeps the smallest
-// arena. CheckMemoryPlan verifies the result. Updates instructions, debug info and memory offsets
-// of `written`, whose other parts become meaningless. Deterministic.
-//   kInternal  the checker rejected the plan
+// arena. With banks, keeps the plan that PlanBanks prefers. CheckMemoryPlan verifies the result.
+// Updates instructions, debug info, banks and memory offsets of `written`, whose other parts become
+// meaningless. Deterministic.
+//   kInternal           the checker rejected the plan
+//   kResourceExhausted  the tensors do not fit in the banks; lists capacity, use and the largest
+//                       live values of each bank, by node
+// Precondition: CheckBanks(options.banks).
 absl::StatusOr<MethodMemory> ArrangeMemory(WrittenMethod& written,
                                            const MethodMemoryOptions& options);
 

@@ -76,6 +76,7 @@ uint32_t MethodBuilder::OperatorIndex(const std::string& name) {
 
 schema::Instruction& MethodBuilder::AddInstruction() {
   schema::InstructionDebugInfo* info = debug_.add_instructions();
+  nodes_.emplace_back(current_graph_, current_node_);
   if (current_graph_ != nullptr) {
     const Node& node = current_graph_->node(current_node_);
     info->set_node(node.name);

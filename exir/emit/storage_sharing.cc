@@ -5,7 +5,6 @@
 
 #include "exir/emit/lifetimes.h"
 #include "exir/emit/method_facts.h"
-#include "runtime/schema/file_format.h"
 #include "runtime/schema/operator_facts.h"
 
 namespace belay::exir {
@@ -100,7 +99,7 @@ bool StorageSharing::ShareView(uint32_t i, const SharingOptions& options) {
   if (!in_arena_[whole] || writers_[whole] != 1) return false;
   const Place place = Find(whole);
   for (const ViewPiece& piece : *pieces) {
-    if ((place.offset + piece.offset) % kTensorAlignment != 0) return false;
+    if ((place.offset + piece.offset) % options.alignment != 0) return false;
     if (HoldsOutput(place.storage) && HoldsOutput(Find(piece.value).storage)) return false;
     if (piece.slice && !options.slices && 2 * taken < bytes_[place.storage]) return false;
   }
@@ -110,7 +109,7 @@ bool StorageSharing::ShareView(uint32_t i, const SharingOptions& options) {
   return true;
 }
 
-bool StorageSharing::ShareJoin(uint32_t i) {
+bool StorageSharing::ShareJoin(uint32_t i, const SharingOptions& options) {
   const schema::KernelCall& call = method_->instructions(static_cast<int>(i)).kernel();
   const auto pieces = JoinedOperands(CallAt(i));
   if (!pieces.has_value()) return false;
@@ -124,7 +123,7 @@ bool StorageSharing::ShareJoin(uint32_t i) {
     const Place operand = Find(piece.value);
     const uint64_t bytes = TensorBytes(method_->values(static_cast<int>(piece.value)).tensor());
     if (operand.offset != 0 || bytes_[operand.storage] != bytes) return false;
-    if ((place.offset + piece.offset) % kTensorAlignment != 0) return false;
+    if ((place.offset + piece.offset) % options.alignment != 0) return false;
     if (HoldsOutput(operand.storage)) {
       if (output) return false;
       output = true;
@@ -157,7 +156,7 @@ bool StorageSharing::ShareDynamicView(uint32_t i) {
 void StorageSharing::ShareViews(const SharingOptions& options) {
   for (uint32_t i = 0; i < elided_.size(); ++i) {
     if (!method_->instructions(static_cast<int>(i)).has_kernel()) continue;
-    if (ShareView(i, options) || (options.joins && ShareJoin(i))) {
+    if (ShareView(i, options) || (options.joins && ShareJoin(i, options))) {
       elided_[i] = true;
     } else {
       ShareDynamicView(i);

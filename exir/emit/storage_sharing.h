@@ -10,13 +10,15 @@
 #include "absl/types/span.h"
 #include "exir/emit/view_bytes.h"
 #include "exir/op_definition/op_registry.h"
+#include "runtime/schema/file_format.h"
 #include "runtime/schema/program.pb.h"
 
 namespace belay::exir {
 
 struct SharingOptions {
-  bool slices = true;  // views of less than half of their source
-  bool joins = true;   // operands of concatenations in the result
+  bool slices = true;                     // views of less than half of their source
+  bool joins = true;                      // operands of concatenations in the result
+  uint64_t alignment = kTensorAlignment;  // of values inside others
 };
 
 // Storages and the offsets of values in them. A storage is as large as the first value for which it
@@ -59,7 +61,7 @@ class StorageSharing {
   void Merge(uint32_t storage, Place into);
   bool HoldsOutput(uint32_t storage) const { return holds_output_[storage]; }
   bool ShareView(uint32_t instruction, const SharingOptions& options);
-  bool ShareJoin(uint32_t instruction);
+  bool ShareJoin(uint32_t instruction, const SharingOptions& options);
   bool ShareDynamicView(uint32_t instruction);
   KernelCallView CallAt(uint32_t instruction) const;
 

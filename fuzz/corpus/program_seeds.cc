@@ -79,6 +79,20 @@ std::string TwoMethods() {
   return program.Serialize();
 }
 
+// Two banks with a tensor in each.
+std::string Banks() {
+  TestProgram program;
+  TestMethod method = program.AddMethod("forward");
+  const uint32_t x = method.Input("x", kF32, {2, 3});
+  const uint32_t sum = method.Arena(kF32, {2, 3}), result = method.Arena(kF32, {2, 3});
+  method.Call("test.add.Tensor", {x, x}, {sum});
+  method.Call("test.add.Tensor", {sum, x}, {result});
+  method.Output(result);
+  method.Bank("fast", 64);
+  method.Bank("slow", 64, 256);
+  return program.Serialize();
+}
+
 // Programs of standard operators, for all kernels and backends.
 
 std::string Mlp() {
@@ -229,6 +243,7 @@ void AddProgramSeeds(Seeds& seeds) {
   add("program_file", "endless_loop", Loop(true));
   add("program_file", "lists", Lists());
   add("program_file", "two_methods", TwoMethods());
+  add("program_file", "banks", Banks());
   AddMutations(seeds, "program_file", {Sample(), Lists(), TwoMethods()}, 1, 24);
 
   const std::vector<std::pair<const char*, std::string>> real = {

@@ -75,12 +75,21 @@ class Generator {
     for (uint64_t outputs = source_.Below(3); outputs > 0; --outputs) method_.Output(AnyValue());
     if (source_.Chance(20)) program_.AddNamedData("key", std::string(source_.Text(64)));
     if (source_.Chance(10)) program_.AddDebugInfo(schema::DebugInfo());
+    if (source_.Chance(20)) AddBanks();
     return std::move(program_);
   }
 
  private:
   uint32_t AnyValue() { return static_cast<uint32_t>(source_.Below(Values())); }
   uint64_t Values() { return static_cast<uint64_t>(method_.proto().values_size()); }
+  // Two banks; the second one begins with a tensor.
+  void AddBanks() {
+    const schema::Tensor& tensor = method_.proto().values(static_cast<int>(AnyValue())).tensor();
+    const uint64_t begin = tensor.arena_offset();
+    method_.Bank("fast", begin, source_.Chance(80) ? 64 : 256);
+    method_.Bank("slow", method_.proto().arena_bytes() - begin,
+                 source_.Chance(80) ? 64 : uint64_t{1} << source_.Below(40));
+  }
   std::string Name() { return absl::StrCat("v", Values()); }
 
   void AddValue() {

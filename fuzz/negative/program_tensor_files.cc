@@ -9,6 +9,13 @@ namespace {
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
+void AddBank(schema::Method& method, const std::string& name, uint64_t bytes, uint64_t alignment) {
+  schema::MemoryBank* bank = method.add_banks();
+  bank->set_name(name);
+  bank->set_bytes(bytes);
+  bank->set_alignment(alignment);
+}
+
 const ProgramEdit kEdits[] = {
     {"N1_numel_overflow", "2^62 x 4 elements", kInvalid,
      "tensor.sizes: the tensor's bytes overflow",
@@ -72,6 +79,32 @@ const ProgramEdit kEdits[] = {
     {"N7_arena_offset_wraps", "offset + size in the arena wraps", kInvalid,
      "tensor.arena_offset: 24 bytes at",
      BELAY_EDIT(TensorAt(method, v.total).set_arena_offset(~uint64_t{0} - 63))},
+    {"N7_tensor_across_banks", "a tensor in two banks", kInvalid,
+     "tensor.arena_offset: 96 bytes at 128 are not inside the 192 bytes of bank 'fast'",
+     BELAY_EDIT(TensorAt(method, v.total).set_sizes(1, 12); AddBank(method, "fast", 192, 64);
+                AddBank(method, "slow", method.arena_bytes() - 192, 64))},
+    {"N7_banks_below_arena", "banks smaller than the arena", kInvalid,
+     "banks: have 64 bytes, the arena 256", BELAY_EDIT(AddBank(method, "fast", 64, 64))},
+    {"A1_bank_sizes_wrap", "sizes of banks that wrap to that of the arena", kInvalid,
+     "banks[1].bytes: expected a multiple of 64 of at most 64",
+     BELAY_EDIT(AddBank(method, "fast", 192, 64); AddBank(method, "slow", ~uint64_t{0} - 63, 64);
+                AddBank(method, "last", 128, 64))},
+    {"A2_bank_size", "a bank of 100 bytes", kInvalid, "banks[0].bytes: expected a multiple of 64",
+     BELAY_EDIT(AddBank(method, "fast", 100, 64))},
+    {"A2_bank_alignment_no_power", "a bank aligned to 192", kInvalid,
+     "banks[0].alignment: expected a power of two",
+     BELAY_EDIT(AddBank(method, "fast", method.arena_bytes(), 192))},
+    {"A2_bank_alignment_2_63", "a bank aligned to 2^63", kInvalid,
+     "banks[0].alignment: expected a power of two from 64 to 1073741824",
+     BELAY_EDIT(AddBank(method, "fast", method.arena_bytes(), uint64_t{1} << 63))},
+    {"A2_tensor_misaligned_in_bank", "a tensor at 64 in a bank aligned to 128", kInvalid,
+     "tensor.arena_offset: 64 is not a multiple of 128",
+     BELAY_EDIT(AddBank(method, "fast", method.arena_bytes(), 128))},
+    {"P1_bank_name_repeated", "two banks of one name", kInvalid,
+     "banks[1].name: 'fast' is the name of an earlier bank",
+     BELAY_EDIT(AddBank(method, "fast", 64, 64); AddBank(method, "fast", 192, 64))},
+    {"P1_many_banks", "1000 banks", kInvalid, "banks: expected at most 16 banks, got 1000",
+     BELAY_EDIT(for (int i = 0; i < 1000; ++i) AddBank(method, "", 0, 0))},
     {"N7_no_arena", "planned tensors, but no arena", kInvalid, "inside the arena's 0 bytes",
      BELAY_EDIT(method.set_arena_bytes(0))},
     {"N7_no_state", "state, but no memory for it", kInvalid, "inside the state's 0 bytes",

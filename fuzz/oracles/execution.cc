@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -105,10 +106,39 @@ class InputMaker {
   std::vector<GeneratedTensor> tensors_;
 };
 
+// Memory of exactly a bank's size, so that sanitizers detect accesses outside of it.
+class BankBlock {
+ public:
+  explicit BankBlock(const BankPlan& bank)
+      : name_(bank.name),
+        alignment_(std::align_val_t{static_cast<size_t>(bank.alignment)}),
+        bytes_(static_cast<size_t>(bank.bytes)),
+        data_(static_cast<std::byte*>(::operator new(std::max<size_t>(bytes_, 1), alignment_))) {}
+  BankBlock(const BankBlock&) = delete;
+  BankBlock& operator=(const BankBlock&) = delete;
+  ~BankBlock() { ::operator delete(data_, alignment_); }
+  BankMemory memory() const { return {name_, absl::MakeSpan(data_, bytes_)}; }
+
+ private:
+  const std::string& name_;
+  const std::align_val_t alignment_;
+  const size_t bytes_;
+  std::byte* const data_;
+};
+
 Execution ExecuteMethod(const Program& program, const MethodPlan& plan, const Engines& engines,
                         ByteSource& source, uint64_t& sum) {
+  constexpr uint64_t kMostAlignment = 4096, kMostBytes = 1 << 20;
+  std::vector<std::unique_ptr<BankBlock>> blocks;
+  std::vector<BankMemory> banks;
+  for (const BankPlan& bank : plan.banks) {
+    // The others are allocated by the runtime.
+    if (bank.name.empty() || bank.alignment > kMostAlignment || bank.bytes > kMostBytes) continue;
+    blocks.push_back(std::make_unique<BankBlock>(bank));
+    banks.push_back(blocks.back()->memory());
+  }
   absl::StatusOr<Method> method =
-      Method::Load(program, plan.name, engines.kernels, engines.backends);
+      Method::Load(program, plan.name, engines.kernels, engines.backends, {.banks = banks});
   if (!method.ok()) return {"load", method.status()};
   for (const InstructionInfo& info : method->instructions()) {
     sum += info.op.size() + info.kernel.size() + info.engine.size();

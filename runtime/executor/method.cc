@@ -76,7 +76,8 @@ absl::StatusOr<Method> Method::Load(const Program& program, std::string_view nam
         memory->Take(bound.bytes(), absl::StrCat("the tables of method ", Quoted(plan->name))));
   }
   auto arena = std::make_unique<MemoryBudget>("arena_bytes", program.limits().arena_bytes, memory);
-  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<SlotTable> slots, SlotTable::Create(*plan, *arena));
+  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<SlotTable> slots,
+                        SlotTable::Create(*plan, *arena, options.banks));
   ABSL_ASSIGN_OR_RETURN(MethodCode code, MethodCode::Resolve(program, slots.get(), kernels,
                                                              backends, options.threads, events));
   ABSL_ASSIGN_OR_RETURN(MethodInputs inputs, MethodInputs::Create(slots.get(), *arena));

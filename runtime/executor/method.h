@@ -18,6 +18,7 @@
 #include "runtime/core/evalue.h"
 #include "runtime/core/memory_budget.h"
 #include "runtime/core/thread_pool.h"
+#include "runtime/executor/bank_memory.h"
 #include "runtime/executor/execute_options.h"
 #include "runtime/executor/instruction_info.h"
 #include "runtime/executor/shared_state.h"
@@ -40,6 +41,13 @@ struct MethodOptions {
   // For programs inside delegates: memory for activations, which the delegates of a method share.
   // The method's outputs are valid only until another of them executes. Must outlive the method.
   DelegateMemory* shared_memory = nullptr;
+  // Memory of the caller for banks of the arena (MethodPlan::banks); the bank of a program without
+  // banks has the name "". Load() allocates the others. Load() fills the used bytes with zeros; a
+  // limit of the program does not apply to them. The memory must outlive the method and have no
+  // other use. Exception: methods of program files (.belay) that execute one at a time may have
+  // the same memory; the outputs of one are valid until another one executes. An arena of tensors
+  // with dynamic sizes needs memory for the largest sizes.
+  absl::Span<const BankMemory> banks = {};
   // Threads that work on each instruction. Results are the same for any number of threads, and for
   // null.
   ThreadPool* threads = nullptr;
@@ -60,7 +68,9 @@ class Method {
   //   kNotFound            unknown method; or operators without a kernel or missing backends (all
   //                        of them are listed)
   //   kResourceExhausted   memory, or a limit of the program
-  //   kInvalidArgument     a buffer of the method is missing in the state, or differs
+  //   kInvalidArgument     a buffer of the method is missing in the state, or differs;
+  //                        MethodOptions::banks: an unknown or repeated bank, too little memory, a
+  //                        misaligned address, or overlapping memory
   //   any error of a backend's Init, annotated with backend, method and delegate index
   // The program, the registries, state, threads and everything they refer to must outlive the
   // result.
@@ -146,7 +156,7 @@ class Method {
 
   // One per instruction; valid as long as the program and the kernels.
   std::vector<InstructionInfo> instructions() const;
-  uint64_t memory_bytes() const;  // arena + state + scratch + input copies
+  uint64_t memory_bytes() const;  // arena (also the caller's) + state + scratch + input copies
 
  private:
   struct Impl;

@@ -33,6 +33,11 @@ EValue ZeroOf(ScalarKind kind) {
   return EValue();
 }
 
+// Bytes to allocate for a bank, so that it can be moved to its alignment.
+uint64_t AllocatedBytes(const BankPlan& bank) {
+  return bank.bytes == 0 ? 0 : bank.bytes + (bank.alignment - kArenaAlignment);
+}
+
 }  // namespace
 
 bool IsAlignedForElements(const void* data, DType dtype) {
@@ -41,9 +46,14 @@ bool IsAlignedForElements(const void* data, DType dtype) {
 }
 
 absl::StatusOr<std::unique_ptr<SlotTable>> SlotTable::Create(const MethodPlan& plan,
-                                                             MemoryBudget& memory) {
+                                                             MemoryBudget& memory,
+                                                             absl::Span<const BankMemory> banks) {
   std::unique_ptr<SlotTable> table(new SlotTable(plan, memory));
-  if (!plan.reserves_arena) ABSL_RETURN_IF_ERROR(memory.Take(plan.arena_bytes, "the arena"));
+  ABSL_ASSIGN_OR_RETURN(table->bank_data_, AddressesOfBanks(plan, banks));
+  for (size_t i = 0; i < plan.banks.size() && !table->ReservesArena(); ++i) {
+    if (table->bank_data_[i] != nullptr) continue;
+    ABSL_RETURN_IF_ERROR(memory.Take(AllocatedBytes(plan.banks[i]), "the arena"));
+  }
   ABSL_RETURN_IF_ERROR(memory.Take(plan.state_bytes, "the state"));
   ABSL_RETURN_IF_ERROR(table->MakeSlots(memory));
   table->movable_ = MovableOutputs(plan);
@@ -60,6 +70,7 @@ void SlotTable::AddMemory(const MethodPlan& plan, MemoryBound& bound) {
     bound.Add(1, sizeof(ReservedBlock));
     bound.Add(1, PageRanges::MemoryBytes(plan.values.size()));
   }
+  bound.Add(plan.banks.size(), sizeof(std::byte*) + 3 * sizeof(AlignedBuffer) + 1);
   bound.Add(plan.values.size(), kValue);
   AddMovableOutputsMemory(plan, bound);
   for (const ValuePlan& value : plan.values) {
@@ -142,21 +153,35 @@ EValue SlotTable::InitialValue(uint32_t value) {
       plan_.values[value]);
 }
 
-absl::Status SlotTable::AllocateMemory(SharedState* shared, ReusableBlocks* arenas) {
-  if (plan_.reserves_arena) {
+absl::Status SlotTable::AllocateBanks(ReusableBlocks* arenas) {
+  if (ReservesArena()) {
     const size_t tensors =
         absl::c_count_if(tensor_plans_, [](const TensorPlan* tensor) { return tensor != nullptr; });
     ABSL_ASSIGN_OR_RETURN(std::shared_ptr<ReservedBlock> block,
                           arenas == nullptr ? ReservedBlock::Create(plan_.arena_bytes)
                                             : arenas->Reserve(plan_.arena_bytes));
     reserved_.emplace(std::move(block), tensors, *memory_);
-    ABSL_RETURN_IF_ERROR(TouchStaticTensors());
-  } else if (arenas == nullptr) {
-    ABSL_ASSIGN_OR_RETURN(arena_, AlignedBuffer::Create(plan_.arena_bytes));
-    arena_data_ = arena_.data();
-  } else {
-    ABSL_ASSIGN_OR_RETURN(arena_data_, arenas->Get(plan_.arena_bytes));
+    bank_data_[0] = reserved_->data();
+    return TouchStaticTensors();
   }
+  for (size_t i = 0; i < plan_.banks.size(); ++i) {
+    const BankPlan& bank = plan_.banks[i];
+    if (bank_data_[i] != nullptr) {
+      std::memset(bank_data_[i], 0, static_cast<size_t>(bank.bytes));
+    } else if (arenas != nullptr && plan_.banks.size() == 1 && bank.alignment == kArenaAlignment) {
+      ABSL_ASSIGN_OR_RETURN(bank_data_[i], arenas->Get(bank.bytes));
+    } else {
+      ABSL_ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Create(AllocatedBytes(bank)));
+      const uint64_t excess = reinterpret_cast<uintptr_t>(buffer.data()) % bank.alignment;
+      bank_data_[i] = buffer.data() + (excess == 0 ? 0 : bank.alignment - excess);
+      allocated_banks_.push_back(std::move(buffer));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SlotTable::AllocateMemory(SharedState* shared, ReusableBlocks* arenas) {
+  ABSL_RETURN_IF_ERROR(AllocateBanks(arenas));
   if (shared == nullptr) {
     ABSL_ASSIGN_OR_RETURN(state_, AlignedBuffer::Create(plan_.state_bytes));
   }
@@ -164,7 +189,7 @@ absl::Status SlotTable::AllocateMemory(SharedState* shared, ReusableBlocks* aren
     const TensorPlan* tensor = tensor_plans_[v];
     if (tensor == nullptr || tensor->max_bytes == 0) continue;  // empty: no memory
     if (tensor->location == TensorPlan::Location::kArena) {
-      tensor_data_[v] = arena_data() + tensor->offset;
+      tensor_data_[v] = ArenaAddress(tensor->offset);
     } else if (tensor->location == TensorPlan::Location::kState && shared == nullptr) {
       tensor_data_[v] = state_.data() + tensor->offset;
     }
@@ -237,7 +262,7 @@ absl::Status SlotTable::StartCall() {
 }
 
 bool SlotTable::MoveOutput(uint32_t value, void* data) {
-  if (data == nullptr) data = arena_data() + tensor_plans_[value]->offset;
+  if (data == nullptr) data = ArenaAddress(tensor_plans_[value]->offset);
   if (tensor_data_[value] == data) return false;
   tensor_data_[value] = data;
   slots_[value].get_if<TensorView>()->data = data;
@@ -329,8 +354,8 @@ absl::Status SlotTable::CheckMutable(const EValue& argument) {
 }
 
 uint64_t SlotTable::memory_bytes() const {
-  uint64_t bytes = state_.size() + (arena_data_ == nullptr ? 0 : plan_.arena_bytes);
-  if (reserved_.has_value()) bytes += reserved_->touched_bytes();
+  uint64_t bytes = state_.size();
+  bytes += reserved_.has_value() ? reserved_->touched_bytes() : plan_.arena_bytes;
   for (const AlignedBuffer& copy : copied_constants_) bytes += copy.size();
   return bytes;
 }

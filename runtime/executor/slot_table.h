@@ -18,6 +18,7 @@
 #include "runtime/core/memory_check.h"
 #include "runtime/core/reserved_memory.h"
 #include "runtime/core/reusable_blocks.h"
+#include "runtime/executor/bank_memory.h"
 #include "runtime/executor/shared_state.h"
 #include "runtime/kernel_interface/kernel.h"
 #include "runtime/program/plan.h"
@@ -34,16 +35,22 @@ bool IsAlignedForElements(const void* data, DType dtype);
 class SlotTable final : public OutputAllocator {
  public:
   // Every tensor has its maximum sizes; only constants have data. `plan` must outlive the result.
+  // `banks` is the caller's memory (MethodOptions::banks); it is checked, and not accessed before
+  // AllocateMemory().
+  //   errors of AddressesOfBanks
   //   kResourceExhausted  out of memory for copies of misaligned constants; or `memory`, which is
-  //                       charged for those, arena and state. Must outlive the result
+  //                       charged for those, state, and banks that are not in the caller's memory.
+  //                       Must outlive the result
   static absl::StatusOr<std::unique_ptr<SlotTable>> Create(const MethodPlan& plan,
-                                                           MemoryBudget& memory);
+                                                           MemoryBudget& memory,
+                                                           absl::Span<const BankMemory> banks = {});
 
   // Adds an upper bound of the memory used by Create(), except copies of constants.
   static void AddMemory(const MethodPlan& plan, MemoryBound& bound);
 
-  // Allocates arena and state and points the tensors into them. Call once. If `shared` is given, it
-  // holds the state; if `arenas` is given, it holds the arena. Both must outlive the object.
+  // Allocates arena and state and points the tensors into them. Call once. Fills the caller's memory
+  // with zeros. If `shared` is given, it holds the state; if `arenas` is given, it holds an arena of
+  // one bank. Both must outlive the object.
   //   kInvalidArgument  a buffer is missing in `shared`
   absl::Status AllocateMemory(SharedState* shared = nullptr, ReusableBlocks* arenas = nullptr);
 
@@ -91,7 +98,14 @@ class SlotTable final : public OutputAllocator {
 
  private:
   SlotTable(const MethodPlan& plan, MemoryBudget& memory) : plan_(plan), memory_(&memory) {}
-  std::byte* arena_data() const { return reserved_.has_value() ? reserved_->data() : arena_data_; }
+  absl::Status AllocateBanks(ReusableBlocks* arenas);
+  // Whether a reserved block holds the arena.
+  bool ReservesArena() const { return plan_.reserves_arena && bank_data_[0] == nullptr; }
+  // Address of the tensor with this offset in the arena.
+  std::byte* ArenaAddress(uint64_t offset) const {
+    const size_t bank = BankAt(plan_.banks, offset);
+    return bank_data_[bank] + (offset - plan_.banks[bank].begin);
+  }
   bool IsEmptied(const TensorPlan& tensor) const {
     return emptied_ && !tensor.is_static() && tensor.location == TensorPlan::Location::kArena;
   }
@@ -116,9 +130,11 @@ class SlotTable final : public OutputAllocator {
   std::vector<ListView> lists_;
   EValue dropped_;
   MemoryBudget* memory_;
-  AlignedBuffer arena_, state_;
-  std::byte* arena_data_ = nullptr;         // of arena_, or of a shared block
-  std::optional<ReservedMemory> reserved_;  // instead of arena_
+  AlignedBuffer state_;
+  // By bank: the memory of the caller, of allocated_banks_, of reserved_, or of a shared block.
+  std::vector<std::byte*> bank_data_;
+  std::vector<AlignedBuffer> allocated_banks_;
+  std::optional<ReservedMemory> reserved_;
   bool emptied_ = false;
   size_t input_sizes_ = 0;  // hash of the inputs' sizes in the last call
   std::vector<AlignedBuffer> copied_constants_;

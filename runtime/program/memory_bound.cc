@@ -37,6 +37,7 @@ constexpr Cost kOperator = {.each = sizeof(std::string) + 2 * kBlock + kHashEntr
 constexpr Cost kDelegate = {.each = sizeof(DelegatePlan) + 3 * kBlock,
                             .per_byte = kTextByte + (sizeof(CompileSpecPlan) + 2 * kBlock) / 2};
 constexpr Cost kInstruction = {.each = sizeof(InstructionPlan), .per_byte = kNumberByte};
+constexpr Cost kBank = {.each = sizeof(BankPlan) + kBlock, .per_byte = kTextByte};
 constexpr Cost kState = {
     .each = sizeof(StatePlan) + kBlock + kHashEntry + 4 * sizeof(std::pair<uint64_t, uint32_t>),
     .per_byte = kTextByte};
@@ -59,7 +60,7 @@ uint64_t PlansMemoryBound(const ProgramMessage& program, absl::Span<const Method
   Add(program.constants, kConstant, bound);
   Add(program.named_data, kNamedData, bound);
   for (const MethodMessage& method : methods) {
-    bound.Add(1, sizeof(MethodPlan) + 2048);
+    bound.Add(1, sizeof(MethodPlan) + sizeof(BankPlan) + 2048);
     for (const std::string_view text : {method.name, method.in_spec, method.out_spec}) {
       bound.Add(text.size(), kTextByte);
     }
@@ -70,6 +71,7 @@ uint64_t PlansMemoryBound(const ProgramMessage& program, absl::Span<const Method
     Add(method.delegates, kDelegate, bound);
     Add(method.instructions, kInstruction, bound);
     Add(method.state, kState, bound);
+    Add(method.banks, kBank, bound);
   }
   // An error message, and small tables.
   bound.Add(1, uint64_t{1} << 16);

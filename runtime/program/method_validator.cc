@@ -1,6 +1,7 @@
 #include "runtime/program/method_validator.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,6 +18,7 @@
 #include "runtime/program/instruction_validator.h"
 #include "runtime/program/segment_validator.h"
 #include "runtime/program/value_validator.h"
+#include "runtime/schema/file_format.h"
 
 namespace belay {
 namespace {
@@ -39,7 +41,7 @@ class MethodValidator {
     plan_.out_spec = std::string(method_.out_spec);
     ABSL_RETURN_IF_ERROR(ValidateMemory());
     const TensorMemory memory = {.constants = constants_,
-                                 .arena_bytes = plan_.arena_bytes,
+                                 .banks = plan_.banks,
                                  .state_bytes = plan_.state_bytes,
                                  .alignment = tensor_alignment_};
     ABSL_RETURN_IF_ERROR(ValidateValues(method_.values, memory, limits_, path_, plan_));
@@ -62,13 +64,60 @@ class MethodValidator {
     if (plan_.arena_bytes > limits_.reserved_bytes) {
       return path_.LimitError("reserved_bytes", plan_.arena_bytes, limits_.reserved_bytes);
     }
+    return ValidateBanks();
+  }
+
+  absl::Status ValidateBanks() {
+    const uint64_t count = method_.banks.count;
+    if (count == 0) {
+      plan_.banks.push_back({.bytes = plan_.arena_bytes});
+      return absl::OkStatus();
+    }
+    const MetadataPath banks_path(path_, "banks");
+    if (count > kMostBanks) {
+      return banks_path.Error(absl::StrCat("expected at most ", kMostBanks, " banks, got ", count));
+    }
+    plan_.banks.reserve(count);
+    uint64_t end = 0;
+    WireElements elements(method_.banks);
+    for (uint64_t i = 0; i < count; ++i) {
+      const MetadataPath path(path_, "banks", i);
+      MemoryBankMessage bank;
+      ABSL_RETURN_IF_ERROR(Read(elements.NextMessage(), path, bank));
+      const MetadataPath name_path(path, "name");
+      if (bank.name.empty()) return name_path.Error("is empty");
+      for (const BankPlan& other : plan_.banks) {
+        if (other.name != bank.name) continue;
+        return name_path.Error(absl::StrCat(Quoted(bank.name), " is the name of an earlier bank"));
+      }
+      if (bank.bytes % kTensorAlignment != 0 || bank.bytes > plan_.arena_bytes - end) {
+        return MetadataPath(path, "bytes")
+            .Error(absl::StrCat("expected a multiple of ", kTensorAlignment, " of at most ",
+                                plan_.arena_bytes - end, ", the rest of the arena, got ",
+                                bank.bytes));
+      }
+      if (!std::has_single_bit(bank.alignment) || bank.alignment < kTensorAlignment ||
+          bank.alignment > kMostBankAlignment) {
+        return MetadataPath(path, "alignment")
+            .Error(absl::StrCat("expected a power of two from ", kTensorAlignment, " to ",
+                                kMostBankAlignment, ", got ", bank.alignment));
+      }
+      plan_.banks.push_back({.name = std::string(bank.name),
+                             .begin = end,
+                             .bytes = bank.bytes,
+                             .alignment = bank.alignment});
+      end += bank.bytes;
+    }
+    if (end != plan_.arena_bytes) {
+      return banks_path.Error(absl::StrCat("have ", end, " bytes, the arena ", plan_.arena_bytes));
+    }
     return absl::OkStatus();
   }
 
   // An arena of tensors with dynamic sizes is limited by the sizes of each call.
   absl::Status LimitMemory() {
     plan_.reserves_arena =
-        plan_.arena_bytes > MethodPlan::kLargestFixedArena &&
+        plan_.banks[0].name.empty() && plan_.arena_bytes > MethodPlan::kLargestFixedArena &&
         std::any_of(plan_.values.begin(), plan_.values.end(), [](const ValuePlan& value) {
           const auto* tensor = std::get_if<TensorPlan>(&value);
           return tensor != nullptr && tensor->location == TensorPlan::Location::kArena &&

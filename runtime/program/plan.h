@@ -72,6 +72,20 @@ struct StatePlan {
   uint32_t value = 0;                                  // a static tensor in kState
   std::optional<absl::Span<const std::byte>> initial;  // exactly its bytes; nullopt: zeros
 };
+// A part of the arena: bytes [begin, begin + bytes).
+struct BankPlan {
+  std::string name = {};    // unique; "" for the only bank of a file that names none
+  uint64_t begin = 0;       // the end of the bank before it
+  uint64_t bytes = 0;       // the arena tensors of the bank are inside, at their maximum sizes
+  uint64_t alignment = 64;  // of the bank's address; a power of two from 64 to kMostBankAlignment
+};
+// Index of the bank of the arena tensors at this offset: the last one that begins at or before it.
+// Precondition: `banks` are those of a plan.
+inline size_t BankAt(absl::Span<const BankPlan> banks, uint64_t offset) {
+  size_t bank = banks.size() - 1;
+  while (banks[bank].begin > offset) --bank;
+  return bank;
+}
 struct CompileSpecPlan {
   std::string key;
   std::string value;
@@ -131,8 +145,9 @@ struct MethodPlan {
   std::vector<uint32_t> operands;  // value indices of all calls, concatenated
   uint64_t arena_bytes = 0;
   uint64_t state_bytes = 0;
-  // The arena has tensors of dynamic sizes and more than kLargestFixedArena bytes: only address
-  // space is reserved for it.
+  std::vector<BankPlan> banks;  // 1 to kMostBanks, consecutive, as large as the arena
+  // The arena has one unnamed bank, tensors of dynamic sizes, and more than kLargestFixedArena
+  // bytes: only address space is reserved for it.
   bool reserves_arena = false;
   std::vector<StatePlan> state;
   std::string in_spec, out_spec;

@@ -13,17 +13,20 @@
 namespace belay {
 namespace {
 
-// Checks the offset of a tensor in the arena or in the state.
+// Checks the offset of a tensor in a bank of the arena, or in the state. Messages count from the
+// start of the bank.
 absl::Status CheckOffset(const TensorPlan& tensor, uint64_t alignment, std::string_view memory,
-                         uint64_t memory_bytes, const MetadataPath& path) {
-  const uint64_t offset = tensor.offset, bytes = tensor.max_bytes;
+                         const BankPlan& bank, const MetadataPath& path) {
+  const uint64_t offset = tensor.offset - bank.begin, bytes = tensor.max_bytes;
   alignment = std::max<uint64_t>(alignment, DTypeSize(tensor.dtype));
   if (offset % alignment != 0) {
     return path.Error(absl::StrCat(offset, " is not a multiple of ", alignment));
   }
-  if (!RangeFits(offset, bytes, memory_bytes)) {
-    return path.Error(absl::StrCat(bytes, " bytes at ", offset, " are not inside the ", memory,
-                                   "'s ", memory_bytes, " bytes"));
+  if (!RangeFits(offset, bytes, bank.bytes)) {
+    return path.Error(absl::StrCat(
+        bytes, " bytes at ", offset, " are not inside the ",
+        bank.name.empty() ? absl::StrCat(memory, "'s ", bank.bytes, " bytes")
+                          : absl::StrCat(bank.bytes, " bytes of bank ", Quoted(bank.name))));
   }
   return absl::OkStatus();
 }
@@ -106,19 +109,20 @@ absl::Status ValidateTensor(const TensorMessage& tensor, const LayoutPlan& layou
       }
       return absl::OkStatus();
     }
-    case TensorMessage::kArenaOffset:
+    case TensorMessage::kArenaOffset: {
       plan.location = TensorPlan::Location::kArena;
       plan.offset = tensor.location.as<uint64_t>();
-      ABSL_RETURN_IF_ERROR(CheckOffset(plan, memory.alignment, "arena", memory.arena_bytes,
-                                       MetadataPath(path, "arena_offset")));
-      return absl::OkStatus();
+      const BankPlan& bank = memory.banks[BankAt(memory.banks, plan.offset)];
+      return CheckOffset(plan, bank.name.empty() ? memory.alignment : bank.alignment, "arena", bank,
+                         MetadataPath(path, "arena_offset"));
+    }
     case TensorMessage::kStateOffset: {
       const MetadataPath state_path(path, "state_offset");
       if (!plan.is_static()) return state_path.Error("state can't have dynamic sizes");
       plan.location = TensorPlan::Location::kState;
       plan.offset = tensor.location.as<uint64_t>();
       ABSL_RETURN_IF_ERROR(
-          CheckOffset(plan, memory.alignment, "state", memory.state_bytes, state_path));
+          CheckOffset(plan, memory.alignment, "state", {.bytes = memory.state_bytes}, state_path));
       return absl::OkStatus();
     }
     case TensorMessage::kExternal:

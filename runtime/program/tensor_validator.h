@@ -30,9 +30,10 @@ absl::Status ValidateLayout(const TensorLayoutMessage& layout, const MetadataPat
 // Memory in which a method's tensors may be placed.
 struct TensorMemory {
   absl::Span<const absl::Span<const std::byte>> constants;
-  uint64_t arena_bytes = 0;
+  absl::Span<const BankPlan> banks;  // of the arena; at least one
   uint64_t state_bytes = 0;
-  // Alignment of tensors in the arena and in the state; at least an element's size.
+  // Alignment of tensors in an arena without names of banks and in the state; at least an element's
+  // size.
   uint64_t alignment = kTensorAlignment;
 };
 

@@ -14,6 +14,9 @@ inline constexpr uint32_t kFormatMinor = 0;
 // Alignment of segments, and of tensors (constants, arena, state).
 inline constexpr uint64_t kSegmentAlignment = 128;
 inline constexpr uint64_t kTensorAlignment = 64;
+// Bounds of the memory banks of a method's arena.
+inline constexpr size_t kMostBanks = 16;
+inline constexpr uint64_t kMostBankAlignment = uint64_t{1} << 30;
 inline constexpr size_t kDigestBytes = 32;
 // Required feature of programs with constants in the named data of the enclosing program.
 inline constexpr char kNamedConstants[] = "named_constants";

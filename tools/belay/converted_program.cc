@@ -1,11 +1,9 @@
 #include "tools/belay/converted_program.h"
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,6 +12,7 @@
 #include "executorch/payload_import/program_image.h"
 #include "executorch/reader/open_any_program.h"
 #include "executorch/reader/open_program.h"
+#include "exir/model_file.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
@@ -38,6 +37,7 @@ absl::Status CheckOptions(const LowerOptions& o) {
       {"--chat-template", !o.chat_template.empty()},
       {"--html", !o.html.empty()},
       {"--max-size", !o.max_size.empty()},
+      {"--bank", !o.banks.empty()},
       {"--random-seed", o.random_seed != defaults.random_seed},
       {"--min-delegated-flops", o.min_delegated_flops != defaults.min_delegated_flops},
       {"--dump-after", !o.dump_after.empty()},
@@ -94,16 +94,16 @@ absl::StatusOr<ConvertedProgram> ConvertProgram(const LowerOptions& options,
   Budget budget;
   std::optional<Budget::Scope> scope;
   if (Budget::Current() == nullptr) {
-    std::error_code unreadable;  // reported below
-    const uint64_t bytes = std::filesystem::file_size(options.input, unreadable);
-    exir::AllowLowering(limits, unreadable ? 0 : bytes, budget);
+    uint64_t bytes = exir::SizeOfFile(options.input);
+    for (const std::string& file : options.data) bytes += exir::SizeOfFile(file);
+    exir::AllowLowering(limits, bytes, budget);
     budget.deadline = limits.deadline;
     budget.cancel = limits.cancel;
     scope.emplace(&budget);
   }
   ABSL_ASSIGN_OR_RETURN(
       const pte::TranslatedProgram program,
-      pte::TranslateProgram(options.input, {{}, {}, CpuConverter(options.threads)}));
+      pte::TranslateProgram(options.input, {{}, options.data, CpuConverter(options.threads)}));
   const absl::Status valid = pte::OpenTranslated(program).status();
   if (!valid.ok()) return Annotate(valid, options.input);
   ConvertedProgram converted;

@@ -21,7 +21,7 @@ struct ConvertedProgram {
   exir::SerializedProgram file;  // refers to `image`
 };
 
-// Converts the program `options.input`; test cases of a .bpte are omitted. XNNPACK delegates become
+// Converts the program `options.input` with its data files; test cases of a .bpte are omitted. XNNPACK delegates become
 // delegates of the CPU backend. Adds to `report` the phase, the delegates per method and backend,
 // and a note for each delegate that stays as it is. `limits` apply unless the thread has a Budget.
 // On error, sets `bad_usage` to whether it is in the options rather than in the file.

@@ -75,15 +75,41 @@ TEST_F(ConvertedProgramTest, ThreadsDoNotChangeTheFile) {
   EXPECT_EQ(Read(Path("m.belay")), content);
 }
 
-// No option of `lower` names data files.
-TEST_F(ConvertedProgramTest, MissingDataFilesAreNamed) {
+TEST_F(ConvertedProgramTest, DataFilesBecomePartOfTheProgram) {
   LowerOptions archive{.input = "conformance/models/zoo/mlp/model.pt2", .output = Path("m.pte")};
   archive.external_constants = {"weights"};
   ASSERT_EQ(Capture([&] { return Lower(archive); }).status, kDone);
-  const LowerOptions options{.input = Path("m.pte"), .output = Path("m.belay")};
-  const Outcome outcome = Capture([&] { return Lower(options); });
-  EXPECT_EQ(outcome.status, kBadInput);
-  EXPECT_THAT(outcome.errors, HasSubstr("not found in the data files (.ptd)"));
+  LowerOptions options{.input = Path("m.pte"), .output = Path("m.belay")};
+  const Outcome missing = Capture([&] { return Lower(options); });
+  EXPECT_EQ(missing.status, kBadInput);
+  EXPECT_THAT(missing.errors, HasSubstr("not found in the data files (.ptd)"));
+  options.data = {Path("weights.ptd")};
+  const Outcome converted = Capture([&] { return Lower(options); });
+  ASSERT_EQ(converted.status, kDone) << converted.errors;
+  const auto result = [&](const std::string& program, const std::vector<std::string>& data) {
+    RunOptions run{.program = Path(program), .output_dir = Path("out"), .data = data};
+    run.seed = 1;
+    const Outcome outcome = Capture([&] { return tools::Run(run); });
+    EXPECT_EQ(outcome.status, kDone) << outcome.errors;
+    return Read(Path("out/0.npy"));
+  };
+  EXPECT_TRUE(result("m.belay", {}) == result("m.pte", {Path("weights.ptd")}));
+}
+
+TEST_F(ConvertedProgramTest, ReportsUnusableDataFiles) {
+  LowerOptions options = Options("mlp.pte");
+  options.data = {Path("none.ptd")};
+  const Outcome missing = Capture([&] { return Lower(options); });
+  EXPECT_EQ(missing.status, kBadInput);
+  EXPECT_THAT(missing.errors, HasSubstr("none.ptd"));
+  options.data = {Write("own.ptd", "x")};
+  options.output = Path("own.ptd");
+  EXPECT_EQ(Capture([&] { return Lower(options); }).status, kBadUsage);
+  LowerOptions archive{.input = "conformance/models/zoo/mlp/model.pt2", .output = Path("m.belay")};
+  archive.data = {Path("own.ptd")};
+  const Outcome outcome = Capture([&] { return Lower(archive); });
+  EXPECT_EQ(outcome.status, kBadUsage);
+  EXPECT_THAT(outcome.errors, HasSubstr("--data: expected an ExecuTorch program"));
 }
 
 TEST_F(ConvertedProgramTest, OptionsOfArchivesAreBadUsage) {

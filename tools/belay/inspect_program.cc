@@ -101,6 +101,12 @@ void PrintMethod(const json& method) {
   std::cout << "method " << Text(method["name"]) << ": " << method["instructions"]
             << " instructions, arena " << method["arena_bytes"] << " bytes, state "
             << method["state_bytes"] << " bytes\n";
+  if (method.contains("banks")) {
+    for (const json& bank : method["banks"]) {
+      std::cout << "  bank " << Text(bank["name"]) << ": " << bank["bytes"] << " bytes, alignment "
+                << bank["alignment"] << "\n";
+    }
+  }
   for (const json& input : method["inputs"]) {
     std::cout << "  input " << Text(input["name"]) << ": " << Text(input["type"])
               << RangesText(input) << "\n";

@@ -98,10 +98,12 @@ void PrintUncheckedGuards(const std::vector<exir::UncheckedGuard>& guards) {
 
 // Converts a program of ExecuTorch.
 int Convert(const LowerOptions& options) {
-  if (const absl::Status status = CheckFiles(options, {options.input}); !status.ok()) {
+  std::vector<std::string> files = options.data;
+  files.push_back(options.input);
+  if (const absl::Status status = CheckFiles(options, files); !status.ok()) {
     return ReportBadUsage(status);
   }
-  const WithinLimits limits(options.limits, {options.input});
+  const WithinLimits limits(options.limits, files);
   bool bad_usage = false;
   exir::PipelineReport report;
   const absl::StatusOr<ConvertedProgram> converted =
@@ -282,6 +284,15 @@ Command LowerCommand() {
             "VALUE: upper bound of sizes for which the program has none; SYMBOL=VALUE: of one "
             "size, as 'belay inspect' names it (repeatable)",
             {.repeatable = true, .one_value = true}},
+           {"--bank",
+            &lower->banks,
+            "NAME=SIZE or NAME=SIZE:ALIGNMENT: a memory for activations (repeatable, the fastest "
+            "one first); SIZE in bytes, 64K or 2M, and 'unlimited' for the last one",
+            {.not_empty = true, .repeatable = true, .one_value = true}},
+           {"--data",
+            &lower->data,
+            "FILE: a data file (.ptd) of an ExecuTorch program (repeatable)",
+            {.not_empty = true, .repeatable = true, .one_value = true}},
            {"--random-seed",
             &lower->random_seed,
             "initial seed of the program's random numbers; default: 0",
@@ -332,7 +343,8 @@ Command LowerCommand() {
             "'parameters': writes only the tensors of --replaceable, for --parameters",
             {.one_of = {"aten", "edge", "lowered", "parameters"},
              .excludes = {"--format", "--external-constants", "--tokenizer", "--chat-template",
-                          "--report", "--html", "--min-delegated-flops", "--dump-after"}}},
+                          "--report", "--html", "--min-delegated-flops", "--dump-after",
+                          "--bank"}}},
            {"--json",
             &lower->json,
             "prints the report as JSON",
@@ -346,7 +358,7 @@ Command LowerCommand() {
           "         belay lower --method prefill=llm.pt2 --method decode=llm.pt2:step -o "
           "llm.belay\n"
           "         belay lower model.pt2 -o model.pte\n"
-          "         belay lower model.pte -o model.belay",
+          "         belay lower model.pte --data weights.ptd -o model.belay",
       .owned = lower,
       .run = [lower] { return Lower(*lower); },
   };

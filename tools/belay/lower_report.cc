@@ -1,6 +1,7 @@
 #include "tools/belay/lower_report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <iostream>
 #include <map>
@@ -73,6 +74,24 @@ uint64_t DelegateMemory(const exir::PipelineReport& report, const std::string& m
     if (d.method == method) bytes += d.cost.memory_bytes;
   }
   return bytes;
+}
+
+// Prints the use of each memory bank.
+void PrintBanks(const exir::MethodMemory& memory, uint64_t delegate_bytes, std::ostream& out) {
+  double moved = 0;
+  for (const exir::BankUse& use : memory.banks) moved += static_cast<double>(use.moved);
+  for (const exir::BankUse& use : memory.banks) {
+    out << "  bank " << OneLine(use.bank.name) << ": "
+        << WithUnit(static_cast<double>(use.bytes), "B");
+    if (use.bank.bytes != exir::MemoryBank::kUnlimited) {
+      out << " of " << WithUnit(static_cast<double>(use.bank.bytes), "B");
+    }
+    const double share = moved == 0 ? 0 : static_cast<double>(use.moved) / moved;
+    out << ", " << std::lround(100 * share) << " % of the bytes read and written\n";
+  }
+  if (!memory.banks.empty() && delegate_bytes != 0) {
+    out << "  the banks do not hold the memory of delegates; --backend none has no delegates\n";
+  }
 }
 
 json GenericKernelsJson(const exir::DelegateCost& cost) {
@@ -176,6 +195,14 @@ json LowerReportJson(const exir::PipelineReport& report, uint64_t file_bytes) {
                              {"reordered", m.memory.reordered},
                              {"delegate_bytes", DelegateMemory(report, m.method)},
                              {"state_bytes", m.state_bytes}});
+    for (const exir::BankUse& use : m.memory.banks) {
+      json bank{{"name", use.bank.name},
+                {"alignment", use.bank.alignment},
+                {"bytes", use.bytes},
+                {"moved_bytes", use.moved}};
+      if (use.bank.bytes != exir::MemoryBank::kUnlimited) bank["capacity_bytes"] = use.bank.bytes;
+      out["memory"].back()["banks"].push_back(std::move(bank));
+    }
   }
   out["delegation"] = json::array();
   for (const auto& d : report.delegation) {
@@ -243,6 +270,7 @@ void WriteLowerReport(const exir::PipelineReport& report, uint64_t file_bytes,
       out << ", " << WithUnit(static_cast<double>(bytes), "B") << " in delegates";
     }
     out << "\n";
+    PrintBanks(m.memory, DelegateMemory(report, m.method), out);
     PrintDelegation(report, m.method, out);
     PrintGenericKernels(report, m.method, out);
     PrintRefusals(report, m.method, out);

@@ -23,6 +23,7 @@
 #include "tools/belay/archive_model.h"
 #include "tools/belay/chat_template_files.h"
 #include "tools/belay/max_sizes.h"
+#include "tools/belay/memory_banks.h"
 #include "tools/belay/printing.h"
 #include "tools/belay/tokenizer_file.h"
 
@@ -189,6 +190,10 @@ absl::StatusOr<std::unique_ptr<Lowering>> PrepareLowering(const LowerOptions& op
                         MethodsOf(command, options.input, options.methods, saved));
   ABSL_RETURN_IF_ERROR(SetQuantization(options, bad_usage, *lowering));
   ABSL_RETURN_IF_ERROR(CheckFormat(options));
+  if (!options.data.empty()) {
+    return absl::InvalidArgumentError(
+        "--data: expected an ExecuTorch program (.pte) as the input, got an archive");
+  }
   ABSL_ASSIGN_OR_RETURN(ExternalConstants external, ParseExternalConstants(options));
   lowering->pipeline.constants = {std::move(external.rules), options.replaceable};
   lowering->external_constants = std::move(external.others);
@@ -223,6 +228,7 @@ absl::StatusOr<std::unique_ptr<Lowering>> PrepareLowering(const LowerOptions& op
     return absl::InvalidArgumentError(
         absl::StrCat("--backend: unknown method '", OneLine(name), "'"));
   }
+  ABSL_ASSIGN_OR_RETURN(pipeline.emit.memory.banks, ParseMemoryBanks(options.banks));
   pipeline.backends = &AotBackends();
   pipeline.to_backend.threads = options.threads;
   pipeline.emit.write_state_in_place =

@@ -149,7 +149,10 @@ class ConstantIndex {
   std::vector<size_t> by_address_;  // of nonempty segments
 };
 
-json TensorJson(const ConstantIndex& places, const TensorPlan& tensor) {
+// Whether the file names banks of the arena.
+bool HasBanks(const MethodPlan& method) { return !method.banks[0].name.empty(); }
+
+json TensorJson(const ConstantIndex& places, const MethodPlan& method, const TensorPlan& tensor) {
   json out{{"kind", "tensor"},
            {"type", absl::StrCat(DTypeShortName(tensor.dtype), FormatSizes(tensor.sizes))},
            {"dim_order", json::array()},
@@ -161,6 +164,9 @@ json TensorJson(const ConstantIndex& places, const TensorPlan& tensor) {
       break;
     case TensorPlan::Location::kArena:
       out["arena"] = tensor.offset;
+      if (HasBanks(method)) {
+        out["bank"] = method.banks[BankAt(method.banks, tensor.offset)].name;
+      }
       break;
     case TensorPlan::Location::kState:
       out["state"] = tensor.offset;
@@ -172,15 +178,16 @@ json TensorJson(const ConstantIndex& places, const TensorPlan& tensor) {
   return out;
 }
 
-json ValueJson(const ConstantIndex& places, const ValuePlan& value) {
+json ValueJson(const ConstantIndex& places, const MethodPlan& method, const ValuePlan& value) {
   struct Visitor {
     const ConstantIndex& places;
+    const MethodPlan& method;
     json operator()(None) const { return {{"kind", "none"}}; }
     json operator()(int64_t v) const { return {{"kind", "int"}, {"value", v}}; }
     json operator()(double v) const { return {{"kind", "double"}, {"value", Number(v)}}; }
     json operator()(bool v) const { return {{"kind", "bool"}, {"value", v}}; }
     json operator()(const std::string& v) const { return {{"kind", "string"}, {"value", v}}; }
-    json operator()(const TensorPlan& v) const { return TensorJson(places, v); }
+    json operator()(const TensorPlan& v) const { return TensorJson(places, method, v); }
     json operator()(const ListPlan& v) const {
       return {{"kind", "list"}, {"elements", v.elements}};
     }
@@ -197,7 +204,7 @@ json ValueJson(const ConstantIndex& places, const ValuePlan& value) {
       return {{"kind", "slot"}, {"type", std::string(ScalarKindName(v))}};
     }
   };
-  return std::visit(Visitor{places}, value);
+  return std::visit(Visitor{places, method}, value);
 }
 
 json InstructionJson(const MethodPlan& method, const InstructionPlan& instruction) {
@@ -257,10 +264,16 @@ json MethodJson(const ConstantIndex& places, const MethodPlan& method) {
   for (const char* list : {"inputs", "outputs", "values", "code", "delegates", "state"}) {
     out[list] = json::array();
   }
+  for (size_t i = 0; HasBanks(method) && i < method.banks.size(); ++i) {
+    const BankPlan& bank = method.banks[i];
+    out["banks"].push_back(
+        {{"name", bank.name}, {"bytes", bank.bytes}, {"alignment", bank.alignment}});
+  }
   for (const InputPlan& input : method.inputs) out["inputs"].push_back(InputJson(method, input));
   for (const uint32_t output : method.outputs)
     out["outputs"].push_back(DescribeValue(method.values[output]));
-  for (const ValuePlan& value : method.values) out["values"].push_back(ValueJson(places, value));
+  for (const ValuePlan& value : method.values)
+    out["values"].push_back(ValueJson(places, method, value));
   std::map<std::string, int> calls;
   int delegate_calls = 0;
   for (const InstructionPlan& instruction : method.instructions) {

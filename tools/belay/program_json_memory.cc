@@ -45,9 +45,12 @@ void AddDescription(const ValuePlan& value, JsonMemory& memory) {
   if (const auto* text = std::get_if<std::string>(&value)) memory.Text(text->size());
 }
 
-void AddValue(const ValuePlan& value, JsonMemory& memory) {
-  memory.Object(/*fields=*/6);
+void AddValue(const MethodPlan& method, const ValuePlan& value, JsonMemory& memory) {
+  memory.Object(/*fields=*/7);
   if (const auto* tensor = std::get_if<TensorPlan>(&value)) {
+    if (tensor->location == TensorPlan::Location::kArena) {
+      memory.Text(method.banks[BankAt(method.banks, tensor->offset)].name.size());
+    }
     memory.Object(/*fields of the constant's place*/ 3);
     memory.Numbers(tensor->dim_order.size());
   } else if (const auto* list = std::get_if<ListPlan>(&value)) {
@@ -74,9 +77,13 @@ void AddInstruction(const MethodPlan& method, const InstructionPlan& instruction
 }
 
 void AddMethod(const MethodPlan& method, JsonMemory& memory) {
-  memory.Object(/*fields=*/15);
+  memory.Object(/*fields=*/16);
   for (const std::string* text : {&method.name, &method.in_spec, &method.out_spec})
     memory.Text(text->size());
+  for (const BankPlan& bank : method.banks) {
+    memory.Object(/*fields=*/3);
+    memory.Text(bank.name.size());
+  }
   // Their indices and descriptions.
   memory.Numbers(method.outputs.size());
   memory.Numbers(method.outputs.size());
@@ -90,7 +97,7 @@ void AddMethod(const MethodPlan& method, JsonMemory& memory) {
       memory.Text(constraint.symbol.size());
     }
   }
-  for (const ValuePlan& value : method.values) AddValue(value, memory);
+  for (const ValuePlan& value : method.values) AddValue(method, value, memory);
   for (const InstructionPlan& instruction : method.instructions)
     AddInstruction(method, instruction, memory);
   for (const std::string& op : method.operators) {

@@ -126,6 +126,33 @@ static void MethodsShareAProgram(void) {
   belay_lowered_free(lowered);
 }
 
+static void ActivationsAreInBanks(void) {
+  const belay_archive archive = {.struct_size = sizeof archive,
+                                 .path = ZOO "digits_cnn/model.pt2"};
+  const char* backends[] = {"none"};
+  const char* banks[] = {"dtcm=4K", "sram=unlimited:128"};
+  belay_lower_options options = {.struct_size = sizeof options,
+                                 .backends = backends,
+                                 .num_backends = 1,
+                                 .banks = banks,
+                                 .num_banks = 2};
+  belay_lowered* lowered = Lower(&archive, 1, &options);
+  belay_program* program = OpenLowered(lowered);
+  EXPECT(belay_program_num_banks(program, "forward") == 2);
+  belay_bank_info info = {.struct_size = sizeof info};
+  REQUIRE(belay_program_bank(program, "forward", 1, &info, NULL) == BELAY_OK);
+  EXPECT(strcmp(info.name, "sram") == 0 && info.alignment == 128 && info.bytes > 0);
+  belay_program_free(program);
+  belay_lowered_free(lowered);
+  lowered = NULL;
+  options.num_banks = 1;
+  EXPECT_ERROR(belay_lower(&archive, 1, &options, &lowered, &error), BELAY_RESOURCE_EXHAUSTED,
+               "bank 'dtcm': capacity 4096 bytes, required ");
+  banks[0] = "dtcm";
+  EXPECT_ERROR(belay_lower(&archive, 1, &options, &lowered, &error), BELAY_INVALID_ARGUMENT,
+               "--bank: expected NAME=SIZE");
+}
+
 static void RefusalsListNodes(void) {
   const belay_archive archive = {.struct_size = sizeof archive,
                                  .path = ZOO "custom_operator/model.pt2"};
@@ -308,6 +335,7 @@ int main(void) {
   PathsAndBytesGiveTheSameProgram();
   ConvertsExecuTorchPrograms();
   MethodsShareAProgram();
+  ActivationsAreInBanks();
   RefusalsListNodes();
   ErrorsOfLowering();
   LowersWithARecipe();

@@ -113,6 +113,9 @@ absl::StatusOr<tools::LowerOptions> OptionsOf(const belay_archive* archives, siz
                         Strings(known.compile_specs, known.num_compile_specs, "compile_specs"));
   ABSL_ASSIGN_OR_RETURN(options.max_size,
                         Strings(known.max_sizes, known.num_max_sizes, "max_sizes"));
+  ABSL_ASSIGN_OR_RETURN(options.banks, Strings(known.banks, known.num_banks, "banks"));
+  ABSL_ASSIGN_OR_RETURN(options.data,
+                        Strings(known.data_files, known.num_data_files, "data_files"));
   ABSL_ASSIGN_OR_RETURN(
       options.constant_methods,
       Strings(known.constant_methods, known.num_constant_methods, "constant_methods"));

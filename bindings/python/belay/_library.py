@@ -10,7 +10,7 @@ from ctypes import c_void_p
 
 from ._errors import Error
 
-ABI_VERSION = 3
+ABI_VERSION = 4
 MAX_RANK = 16
 
 # belay_kind.
@@ -139,6 +139,8 @@ class MethodOptions(_Sized):
         ("state", c_void_p),
         ("backend_options", POINTER(BackendOption)),
         ("num_backend_options", c_size_t),
+        ("banks", c_void_p),
+        ("num_banks", c_size_t),
     ]
 
 
@@ -198,6 +200,10 @@ class LowerOptions(_Sized):
         ("calibration", POINTER(c_char_p)),
         ("num_calibration", c_size_t),
         ("max_loss", c_char_p),
+        ("banks", POINTER(c_char_p)),
+        ("num_banks", c_size_t),
+        ("data_files", POINTER(c_char_p)),
+        ("num_data_files", c_size_t),
     ]
 
 

@@ -100,6 +100,8 @@ def lower(
     compile_specs: Sequence[str] = (),
     max_size: Union[int, Mapping[str, int], None] = None,
     constant_methods: Optional[Mapping[str, Any]] = None,
+    banks: Sequence[str] = (),
+    data_files: Sequence[str] = (),
     format: str = "belay",
     threads: int = 1,
     random_seed: int = 0,
@@ -118,7 +120,7 @@ def lower(
     Args:
       source: a torch.export.ExportedProgram; the path or bytes of an archive of torch.export.save (.pt2) or of saved
         programs (.bir); or a dict from method names to these; or a program of ExecuTorch (.pte), which is converted:
-        its XNNPACK delegates are compiled for the CPU backend, and only limits and `timeout` apply.
+        its XNNPACK delegates are compiled for the CPU backend, and only `data_files`, limits and `timeout` apply.
       backends: names in order of priority, such as "cpu" or ["xnnpack", "cpu"], or "none". "METHOD:NAMES" is for one
         method. None: "cpu".
       quantize: name of a quantization recipe, or a file of one that ends in .json.
@@ -129,6 +131,9 @@ def lower(
       compile_specs: options of backends, each "BACKEND:KEY=VALUE".
       max_size: upper bound of the sizes to which the model gives none; a dict from symbols to bounds for single ones.
       constant_methods: methods without arguments that return these numbers, bools or strings, or lists of them.
+      banks: memories for activations, from the fastest to the slowest one, each "NAME=SIZE" or "NAME=SIZE:ALIGNMENT"
+        with a size in bytes, "64K", "2M" or, for the last one, "unlimited".
+      data_files: paths of the data files (.ptd) of a program of ExecuTorch.
       format: "belay", or "pte" for ExecuTorch 1.5.
       threads: of the returned program, as for `load`, and of the backends' preprocessing.
       random_seed: initial seed of the program's random numbers.
@@ -186,6 +191,8 @@ def lower(
     options.compile_specs, options.num_compile_specs = strings(compile_specs)
     options.max_sizes, options.num_max_sizes = strings(sizes)
     options.constant_methods, options.num_constant_methods = strings(constants)
+    options.banks, options.num_banks = strings(banks)
+    options.data_files, options.num_data_files = strings(os.fspath(path) for path in data_files)
     shown = None
     if progress is None and sys.stderr is not None and sys.stderr.isatty():
         progress = shown = _Progress()

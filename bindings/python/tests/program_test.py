@@ -66,6 +66,9 @@ class ProgramTest(unittest.TestCase):
         self.assert_error("RESOURCE_EXHAUSTED", "nodes", belay.lower, archive("mlp"), limit_nodes=1)
         self.assert_error("DEADLINE_EXCEEDED", "", belay.lower, archive("mlp"), timeout=1e-9)
         self.assert_error("INVALID_ARGUMENT", "int9", belay.lower, archive("mlp"), quantize="int9")
+        program = belay.lower(archive("digits_cnn"), backends="none", banks=["dtcm=256K", "sram=unlimited:128"])
+        self.assertEqual([b["name"] for b in program.report.json["memory"][0]["banks"]], ["dtcm", "sram"])
+        self.assert_error("RESOURCE_EXHAUSTED", "capacity 4096", belay.lower, archive("digits_cnn"), banks=["a=4K"])
         phases = []
         belay.lower(archive("mlp"), progress=lambda phase, done: phases.append(phase))
         self.assertIn("import", phases)

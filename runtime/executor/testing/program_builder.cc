@@ -128,6 +128,13 @@ uint32_t TestMethod::ArenaInOrder(DType dtype, const Sizes& sizes, const DimOrde
   return AddValue(value);
 }
 
+void TestMethod::Bank(std::string name, uint64_t bytes, uint64_t alignment) {
+  schema::MemoryBank* bank = method_->add_banks();
+  bank->set_name(std::move(name));
+  bank->set_bytes(bytes);
+  bank->set_alignment(alignment);
+}
+
 uint32_t TestMethod::Constant(uint32_t constant, DType dtype, const Sizes& sizes) {
   schema::Value value;
   *value.mutable_tensor() = TensorOf(dtype, sizes, ContiguousOrder(sizes.size()), 0);

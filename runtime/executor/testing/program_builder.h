@@ -53,6 +53,8 @@ class TestMethod {
   uint32_t Arena(DType dtype, const Sizes& sizes, uint32_t dynamic_dims = 0);
   uint32_t ArenaInOrder(DType dtype, const Sizes& sizes, const DimOrder& order,
                         uint32_t dynamic_dims = 0);
+  // Makes the next `bytes` of the arena a bank.
+  void Bank(std::string name, uint64_t bytes, uint64_t alignment = 64);
   uint32_t Constant(uint32_t constant, DType dtype, const Sizes& sizes);
   // `initial`: index of a constant + 1; 0: zeros.
   uint32_t State(std::string name, DType dtype, const Sizes& sizes, uint32_t initial = 0);
