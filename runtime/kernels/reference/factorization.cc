@@ -53,20 +53,20 @@ uint64_t MatrixScratchBytes(const KernelContext& context, const FactorCall<Kerne
   return ScratchBytesOf<std::complex<double>>(n * n * 2);
 }
 
-// Row of the largest element of column k, from row k on, of n rows of `width` elements.
+// Row of the largest element of column k, from row k on.
 template <class T>
-int64_t PivotRow(const T* m, int64_t n, int64_t width, int64_t k) {
+int64_t PivotRow(const T* m, int64_t n, int64_t k) {
   int64_t best = k;
   for (int64_t i = k + 1; i < n; ++i) {
-    if (PivotSize(m[i * width + k]) > PivotSize(m[best * width + k])) best = i;
+    if (PivotSize(m[i * n + k]) > PivotSize(m[best * n + k])) best = i;
   }
   return best;
 }
 
 template <class T>
-void SwapRows(T* m, int64_t width, int64_t i, int64_t k) {
+void SwapRows(T* m, int64_t n, int64_t i, int64_t k) {
   if (i == k) return;
-  for (int64_t j = 0; j < width; ++j) std::swap(m[i * width + j], m[k * width + j]);
+  for (int64_t j = 0; j < n; ++j) std::swap(m[i * n + j], m[k * n + j]);
 }
 
 absl::Status Failed(int64_t info) {
@@ -74,8 +74,8 @@ absl::Status Failed(int64_t info) {
       absl::StrCat("the matrix cannot be factorized: failed at order ", info));
 }
 
-// Gauss-Jordan elimination of the rows of [a, 1] with row pivoting. The info code is the first zero
-// pivot, counted from 1.
+// Gauss-Jordan elimination with row pivoting. The info code is the first zero pivot, counted from
+// 1.
 absl::Status Inverse(KernelContext& context, const FactorCall<KernelArguments>& call) {
   const TensorView* const a = call.a;
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> batch, call.Batch());
@@ -85,7 +85,7 @@ absl::Status Inverse(KernelContext& context, const FactorCall<KernelArguments>& 
   return WithFactorType(a->dtype, [&](auto zero) -> absl::Status {
     using T = decltype(zero);
     ABSL_ASSIGN_OR_RETURN(T* const m, ScratchArray<T>(context, CheckedInt(n) * n * 2));
-    const int64_t width = 2 * n;
+    T* const inverse = m + n * n;
     Budget::Pace pace;
     const Reader<T> read(*a);
     const Writer<T> write(*out);
@@ -93,30 +93,35 @@ absl::Status Inverse(KernelContext& context, const FactorCall<KernelArguments>& 
     return ForEachMatrix(*a, *out, *info, [&](Place in, Place to, int64_t info_at) {
       for (int64_t i = 0; i < n; ++i) {
         for (int64_t k = 0; k < n; ++k) {
-          m[i * width + k] = read(in(i, k));
-          m[i * width + n + k] = i == k ? 1 : 0;
+          m[i * n + k] = read(in(i, k));
+          inverse[i * n + k] = i == k ? 1 : 0;
         }
       }
       int64_t failed = 0;
       for (int64_t k = 0; k < n; ++k) {
         if (pace.Stop(2 * n * n)) return absl::OkStatus();
-        SwapRows(m, width, PivotRow(m, n, width, k), k);
-        T* const row = m + k * width;
-        if (row[k] == T(0) && failed == 0) failed = k + 1;
-        // Columns up to k are not used again.
-        const T scale = T(1) / row[k];
-        for (int64_t j = k + 1; j < width; ++j) row[j] *= scale;
+        const int64_t pivot = PivotRow(m, n, k);
+        SwapRows(m, n, pivot, k);
+        SwapRows(inverse, n, pivot, k);
+        if (m[k * n + k] == T(0) && failed == 0) failed = k + 1;
+        const T scale = T(1) / m[k * n + k];
+        for (int64_t j = 0; j < n; ++j) {
+          m[k * n + j] *= scale;
+          inverse[k * n + j] *= scale;
+        }
         for (int64_t i = 0; i < n; ++i) {
-          T* const other = m + i * width;
-          const T factor = other[k];
+          const T factor = m[i * n + k];
           if (i == k || factor == T(0)) continue;
-          for (int64_t j = k + 1; j < width; ++j) other[j] -= factor * row[j];
+          for (int64_t j = 0; j < n; ++j) {
+            m[i * n + j] -= factor * m[k * n + j];
+            inverse[i * n + j] -= factor * inverse[k * n + j];
+          }
         }
       }
       if (failed != 0 && call.check_errors) return Failed(failed);
       write_info(info_at, failed);
       for (int64_t i = 0; i < n; ++i) {
-        for (int64_t k = 0; k < n; ++k) write(to(i, k), m[i * width + n + k]);
+        for (int64_t k = 0; k < n; ++k) write(to(i, k), inverse[i * n + k]);
       }
       return absl::OkStatus();
     });
@@ -199,7 +204,7 @@ absl::Status Det(KernelContext& context, const FactorCall<KernelArguments>& call
       T product = 1;
       for (int64_t k = 0; k < n; ++k) {
         if (pace.Stop((n - k) * (n - k))) return absl::OkStatus();
-        const int64_t pivot = PivotRow(m, n, n, k);
+        const int64_t pivot = PivotRow(m, n, k);
         SwapRows(m, n, pivot, k);
         write_pivot(pivots_at + k * pivot_step, pivot + 1);
         product *= pivot == k ? m[k * n + k] : -m[k * n + k];
