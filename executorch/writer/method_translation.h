@@ -74,8 +74,8 @@ struct ProgramData {
 
 // Translates `image.metadata.methods(index)`. Features that ExecuTorch's runtime lacks are added to
 // `problems`, each with its node and source line if the image has debug info; the plan is then
-// meaningless. The caller sets the size of the memory of `data.state`, the last one. `bytes` are the image's
-// constants. Precondition: EmitProgram created the image; its indices are not checked.
+// meaningless. The caller sets the size of the memory of `data.state`, the last one. `bytes` are
+// the image's constants. Precondition: EmitProgram created the image; its indices are not checked.
 std::unique_ptr<ExecutionPlanT> TranslateMethod(const exir::ProgramImage& image, int index,
                                                 absl::Span<const exir::Storage> bytes,
                                                 const exir::OpRegistry& ops, ProgramData& data,

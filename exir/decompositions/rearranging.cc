@@ -154,8 +154,8 @@ std::vector<Argument> Rot90(OpBuilder& b, const OpCall& c) {
   }
 }
 
-// Whether slices of `dim` are of several runs of at least 16 elements. Such slices are copied before they
-// are concatenated, while gathering the runs is a single copy.
+// Whether slices of `dim` are of several runs of at least 16 elements. Such slices are copied
+// before they are concatenated, while gathering the runs is a single copy.
 bool HasLongRuns(OpBuilder& b, const Argument& x, int64_t dim) {
   const TensorMeta meta = b.meta(x);
   if (!b.ok() || !meta.is_static() || !meta.is_contiguous()) return false;

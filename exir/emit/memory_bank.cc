@@ -1,6 +1,5 @@
 #include "exir/emit/memory_bank.h"
 
-#include <bit>
 #include <cstddef>
 #include <string>
 
@@ -30,8 +29,7 @@ absl::Status CheckBanks(absl::Span<const MemoryBank> banks) {
     if (bank.bytes == MemoryBank::kUnlimited && i + 1 < banks.size()) {
       return error("only the last bank may be unlimited");
     }
-    if (!std::has_single_bit(bank.alignment) || bank.alignment < kTensorAlignment ||
-        bank.alignment > kMostBankAlignment) {
+    if (!IsBankAlignment(bank.alignment)) {
       return error(absl::StrCat("expected an alignment that is a power of two from ",
                                 kTensorAlignment, " to ", kMostBankAlignment, ", got ",
                                 bank.alignment));

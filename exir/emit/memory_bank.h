@@ -22,9 +22,9 @@ struct MemoryBank {
 
 // Checks banks, from the fastest to the slowest one.
 //   kInvalidArgument  more than kMostBanks; a name that is empty, not UTF-8 or repeated; a capacity
-//                     of 0; an alignment that is not a power of two from 64 to kMostBankAlignment; an
-//                     unlimited bank that is not the last one. Names the bank, expected and actual
-//                     value
+//                     of 0; an alignment that is not a power of two from 64 to kMostBankAlignment;
+//                     an unlimited bank that is not the last one. Names the bank, expected and
+//                     actual value
 absl::Status CheckBanks(absl::Span<const MemoryBank> banks);
 
 }  // namespace belay::exir

@@ -38,9 +38,10 @@ struct PlannedMethod {
 // alive):
 //   M1  the bytes written by an instruction overlap no other value that is live after it, except
 //       values with the same bytes: the argument of a kept view and its other views;
-//   M2  every arena tensor is inside one bank of the arena, at its alignment, and every state tensor
-//       inside the state, aligned to 64; the banks of the method are those of `planned`, within their
-//       capacities, and divide the arena;
+//   M2  every arena tensor is inside one bank of the arena, at its alignment, and every state
+//   tensor
+//       inside the state, aligned to 64; the banks of the method are those of `planned`, within
+//       their capacities, and divide the arena;
 //   M3  state buffers do not overlap;
 //   M4  no instruction writes to a constant, and each arena tensor is written before it is read on
 //       every path;

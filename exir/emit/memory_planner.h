@@ -51,18 +51,18 @@ struct BankedPlan {
 };
 
 // Places each tensor in the fastest bank in which it fits, in an order; the last bank has the rest,
-// planned by PlanMemory. Tries these orders, and returns the plan with the fewest bytes moved in the
-// last bank, then in the one before it, and so on; then the first one:
+// planned by PlanMemory. Tries these orders, and returns the plan with the fewest bytes moved in
+// the last bank, then in the one before it, and so on; then the first one:
 //   by_density  moved / (bytes * length), descending; length in instructions
 //   by_moved    moved, descending
 //   by_size     bytes, descending
 //   by_start    first use; the only order for more than 4000 tensors
-// Share of the bytes moved that are in a fast bank of 1/8, 1/4, 1/2 and 3/4 of the arena, means over
-// the models of conformance/models/zoo: by_density 19, 34, 64 and 77 %, by_moved 17, 35, 66 and 82 %,
-// by_size 14, 30, 60 and 79 %, by_start 9, 23, 52 and 71 %; the best of them 20, 37, 67 and 83 %
-// (memory_bench --fast_bank=SHARE).
-// If no order fits, returns a plan whose last bank exceeds its capacity by the fewest bytes.
-// Precondition: CheckBanks. Deterministic. Cost: four times that of PlanMemory per bank.
+// Share of the bytes moved that are in a fast bank of 1/8, 1/4, 1/2 and 3/4 of the arena, means
+// over the models of conformance/models/zoo: by_density 19, 34, 64 and 77 %, by_moved 17, 35, 66
+// and 82 %, by_size 14, 30, 60 and 79 %, by_start 9, 23, 52 and 71 %; the best of them 20, 37, 67
+// and 83 % (memory_bench --fast_bank=SHARE). If no order fits, returns a plan whose last bank
+// exceeds its capacity by the fewest bytes. Precondition: CheckBanks. Deterministic. Cost: four
+// times that of PlanMemory per bank.
 BankedPlan PlanBanks(absl::Span<const Lifetime> lifetimes, absl::Span<const MemoryBank> banks);
 // Whether `a` is better than `b` by these rules; `capacity` is that of the last bank.
 bool IsBetter(const BankedPlan& a, const BankedPlan& b, uint64_t capacity);

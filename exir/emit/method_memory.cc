@@ -62,15 +62,12 @@ void Measure(const schema::Method& method, Candidate& candidate) {
     used[place->storage] = true;
     if (!intervals[v].empty()) alive[place->storage].Add(intervals[v]);
   }
-  const std::vector<uint64_t> moved = MovedBytes(method, candidate.sharing);
   for (uint32_t s = 0; s < used.size(); ++s) {
     if (!used[s]) continue;
     const Interval interval = alive[s].empty() ? Interval{0, 0} : alive[s];
     candidate.storages.push_back(s);
-    candidate.lifetimes.push_back({.bytes = candidate.sharing.bytes(s),
-                                   .first = interval.first,
-                                   .last = interval.last,
-                                   .moved = moved[s]});
+    candidate.lifetimes.push_back(
+        {.bytes = candidate.sharing.bytes(s), .first = interval.first, .last = interval.last});
   }
   candidate.lower_bound = MemoryLowerBound(candidate.lifetimes);
 }
@@ -183,8 +180,12 @@ struct Planned {
   BankedPlan banked;
 };
 
-Planned PlanInBanks(const Candidate& candidate, absl::Span<const MemoryBank> banks) {
-  Planned planned{&candidate, {}, PlanBanks(candidate.lifetimes, banks)};
+Planned PlanInBanks(const schema::Method& method, const Candidate& candidate,
+                    absl::Span<const MemoryBank> banks) {
+  const std::vector<uint64_t> moved = MovedBytes(method, candidate.sharing);
+  std::vector<Lifetime> lifetimes = candidate.lifetimes;
+  for (size_t k = 0; k < lifetimes.size(); ++k) lifetimes[k].moved = moved[candidate.storages[k]];
+  Planned planned{&candidate, {}, PlanBanks(lifetimes, banks)};
   std::vector<uint64_t> begins;
   for (const uint64_t bytes : planned.banked.bytes) {
     begins.push_back(planned.plan.arena_bytes);
@@ -197,7 +198,7 @@ Planned PlanInBanks(const Candidate& candidate, absl::Span<const MemoryBank> ban
   return planned;
 }
 
-Planned PlanCandidates(const std::vector<Candidate>& candidates,
+Planned PlanCandidates(const schema::Method& method, const std::vector<Candidate>& candidates,
                        absl::Span<const MemoryBank> banks) {
   Planned best;
   for (const Candidate& candidate : candidates) {
@@ -207,7 +208,7 @@ Planned PlanCandidates(const std::vector<Candidate>& candidates,
       if (best.candidate != nullptr && plan.arena_bytes >= best.plan.arena_bytes) continue;
       best = {&candidate, std::move(plan), {}};
     } else {
-      Planned next = PlanInBanks(candidate, banks);
+      Planned next = PlanInBanks(method, candidate, banks);
       if (best.candidate == nullptr || IsBetter(next.banked, best.banked, banks.back().bytes)) {
         best = std::move(next);
       }
@@ -289,7 +290,7 @@ absl::StatusOr<MethodMemory> ArrangeMemory(WrittenMethod& written,
     memory.written_lower_bound = plain.lower_bound;
   }
   std::vector<Candidate> candidates = Candidates(written, options);
-  auto [best, plan, banked] = PlanCandidates(candidates, options.banks);
+  auto [best, plan, banked] = PlanCandidates(written.method, candidates, options.banks);
   for (size_t i = 0; i < options.banks.size(); ++i) {
     const MemoryBank& bank = options.banks[i];
     if (banked.bytes[i] > bank.bytes) return NoRoom(written, *best, banked, options.banks);

@@ -17,8 +17,9 @@ namespace belay::exir {
 struct MethodMemoryOptions {
   bool share = true;    // views, concatenations and results over dying operands
   bool reorder = true;  // schedule instructions for less memory
-  // Memories for the arena, from the fastest to the slowest one; empty: one without a name and limit.
-  // Tensors of dynamic sizes are placed for their bounds. Delegates and state have other memory.
+  // Memories for the arena, from the fastest to the slowest one; empty: one without a name and
+  // limit. Tensors of dynamic sizes are placed for their bounds. Delegates and state have other
+  // memory.
   std::vector<MemoryBank> banks;
 };
 
@@ -40,8 +41,9 @@ struct WrittenMethod {
 struct BankUse {
   MemoryBank bank;
   uint64_t bytes = 0;  // that the method needs
-  uint64_t moved =
-      0;  // bytes of the tensors in the bank that instructions read and write, each once
+  // Bytes of the tensors in the bank that instructions read and write; each instruction counts
+  // once.
+  uint64_t moved = 0;
 };
 
 struct MethodMemory {

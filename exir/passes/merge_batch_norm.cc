@@ -189,8 +189,8 @@ class Merge {
     return Numbers(*tensor);
   }
 
-  // Follows reshapes of values without other users, as [b * n, c] -> [b, n, c] -> [b * n, c], to the
-  // first value of the same sizes. Without one returns `value`.
+  // Follows reshapes of values without other users, as [b * n, c] -> [b, n, c] -> [b * n, c], to
+  // the first value of the same sizes. Without one returns `value`.
   ValueId BeforeReshapes(ValueId value) const {
     const TensorMeta& meta = graph_.MetaOf(value);
     ValueId found = value;
@@ -262,8 +262,8 @@ class Merge {
     return producer;
   }
 
-  // Returns the producers of the parts of a concatenation of channels, or of the value itself; empty
-  // if the batch norm cannot be merged into all of them.
+  // Returns the producers of the parts of a concatenation of channels, or of the value itself;
+  // empty if the batch norm cannot be merged into all of them.
   std::vector<Producer> ProducersOf(ValueId value) const {
     std::vector<ValueId> parts;
     const NodeId id = graph_.value(value).producer;

@@ -22,8 +22,8 @@ struct MergeBatchNormOptions {
 //   convolution, of any rank, also transposed and grouped     with or without bias
 //   addmm, mm, linear of a matrix                             the weight as stored, or permuted
 //
-// also if reshapes between them cancel out, as [b * n, c] -> [b, n, c] -> [b * n, c], and into all parts
-// of a concatenation of channels, if each part has such a producer with a weight of its own.
+// also if reshapes between them cancel out, as [b * n, c] -> [b, n, c] -> [b * n, c], and into all
+// parts of a concatenation of channels, if each part has such a producer with a weight of its own.
 //
 //   weight' = weight · f    bias' = (bias - mean) · f + shift    f = scale / sqrt(var + eps)
 //

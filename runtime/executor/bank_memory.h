@@ -19,7 +19,8 @@ struct BankMemory {
 
 // Checks the memory. Returns the address of each bank of the plan: null for banks without memory of
 // the caller, and for banks of 0 bytes.
-//   kInvalidArgument  an unknown bank (the known ones are listed); a bank that is given twice; a size
+//   kInvalidArgument  an unknown bank (the known ones are listed); a bank that is given twice; a
+//   size
 //                     below that of the bank; an address that is not aligned; memory of two banks
 //                     that overlaps. Names method and bank, expected and actual value
 absl::StatusOr<std::vector<std::byte*>> AddressesOfBanks(const MethodPlan& plan,

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "runtime/backend/delegate_threads.h"
+#include "runtime/core/sizes.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/method.h"
 #include "runtime/program/plan.h"
@@ -128,24 +129,13 @@ class ProgramDelegate final : public DelegateHandle {
     const TensorView* call = operand.get_if<TensorView>();
     if (plan == nullptr || call == nullptr || !plan->is_static() || plan->dtype != call->dtype ||
         plan->sizes == absl::MakeConstSpan(call->sizes) || !call->is_contiguous() ||
-        !IsContiguous(*plan)) {
+        !IsContiguous(plan->sizes, DenseStrides(plan->sizes, plan->dim_order))) {
       return std::nullopt;
     }
     const Reshape reshape = {TensorView::Contiguous(plan->dtype, plan->sizes, nullptr),
                              At(*call, nullptr)};
     if (reshape.program.numel() != reshape.call.numel()) return std::nullopt;
     return reshape;
-  }
-
-  // Dimensions of size 1 may have any position in the order.
-  static bool IsContiguous(const TensorPlan& plan) {
-    int last = -1;
-    for (int d : plan.dim_order) {
-      if (plan.sizes[d] == 1) continue;
-      if (d < last) return false;
-      last = d;
-    }
-    return true;
   }
 
   static TensorView At(TensorView tensor, void* data) {

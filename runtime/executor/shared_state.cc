@@ -12,6 +12,7 @@
 #include "runtime/core/checked_math.h"
 #include "runtime/core/memory_check.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/executor/state_content.h"
 #include "runtime/program/metadata_path.h"
 
 namespace belay {
@@ -87,20 +88,6 @@ class InitialContents {
   std::vector<Content> contents_;  // by address and size
   uint64_t compared_ = 0;
 };
-
-// Writes `content`, zeros if it is null, to `bytes` bytes. Pages that do not change are not written,
-// so they use no memory if they never were: the caches of a language model use memory only as far
-// as they are filled. `is_zero`: `to` is known to be zero, and unchanged pages are not read either.
-void WriteContent(const std::byte* content, uint64_t bytes, bool is_zero, std::byte* to) {
-  constexpr uint64_t kPage = 4096;
-  static constexpr std::byte kZeros[kPage] = {};
-  for (uint64_t at = 0; at < bytes; at += kPage) {
-    const auto size = static_cast<size_t>(std::min(kPage, bytes - at));
-    const std::byte* const from = content == nullptr ? kZeros : content + at;
-    const std::byte* const now = is_zero ? kZeros : to + at;
-    if (std::memcmp(now, from, size) != 0) std::memcpy(to + at, from, size);
-  }
-}
 
 bool SameTensor(const TensorPlan& a, const TensorPlan& b) {
   return a.dtype == b.dtype && a.sizes == b.sizes && a.dim_order == b.dim_order;
@@ -253,9 +240,7 @@ std::vector<std::string> SharedState::names() const {
 
 void SharedState::Write(bool is_zero) {
   for (auto& [name, buffer] : buffers_) {
-    const auto& initial = buffer.plan->initial;
-    WriteContent(initial.has_value() ? initial->data() : nullptr, buffer.bytes, is_zero,
-                 static_cast<std::byte*>(buffer.view.data));
+    WriteInitialContent(*buffer.plan, buffer.bytes, is_zero, buffer.view.data);
   }
 }
 
@@ -278,7 +263,7 @@ absl::Status SharedState::Restore(std::string_view saved) {
   }
   for (auto& [name, buffer] : buffers_) {
     WriteContent(reinterpret_cast<const std::byte*>(saved.data()), buffer.bytes, /*is_zero=*/false,
-                 static_cast<std::byte*>(buffer.view.data));
+                 buffer.view.data);
     saved.remove_prefix(buffer.bytes);
   }
   return absl::OkStatus();

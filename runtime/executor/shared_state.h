@@ -19,8 +19,8 @@
 namespace belay {
 
 // The state buffers of several methods of one program, one per name. Passed to Method::Load; must
-// outlive the methods. Methods that share it must not run concurrently. Pages that are zero initially
-// use no memory until they are written. Move-only.
+// outlive the methods. Methods that share it must not run concurrently. Pages that are zero
+// initially use no memory until they are written. Move-only.
 class SharedState {
  public:
   // Creates the state of these methods, or of all methods if empty, with its initial content.
@@ -32,9 +32,9 @@ class SharedState {
   static absl::StatusOr<SharedState> Create(const Program& program,
                                             absl::Span<const std::string> methods = {});
 
-  // Creates the state of these methods in row `row` of a state whose buffers have a row per sequence:
-  // buffer X of sizes [1, ...] is X[row, ...] of `rows`, or batch.X[row, ...]. Nothing is copied or
-  // reset; Reset() and Restore() only write to this row. `rows` must outlive the result.
+  // Creates the state of these methods in row `row` of a state whose buffers have a row per
+  // sequence: buffer X of sizes [1, ...] is X[row, ...] of `rows`, or batch.X[row, ...]. Nothing is
+  // copied or reset; Reset() and Restore() only write to this row. `rows` must outlive the result.
   //   kNotFound         unknown method
   //   kOutOfRange       `row` outside [0, R), for buffers [R, ...]
   //   kInvalidArgument  a buffer is missing in `rows`, or has another dtype, order or other sizes;

@@ -16,6 +16,7 @@
 #include "runtime/core/read_ahead.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/movable_outputs.h"
+#include "runtime/executor/state_content.h"
 #include "runtime/program/metadata_path.h"
 
 namespace belay {
@@ -271,13 +272,8 @@ bool SlotTable::MoveOutput(uint32_t value, void* data) {
 
 void SlotTable::ResetState() {
   for (const StatePlan& state : plan_.state) {
-    const size_t bytes = static_cast<size_t>(tensor_plans_[state.value]->max_bytes);
-    if (bytes == 0) continue;
-    if (state.initial.has_value()) {
-      std::memcpy(tensor_data_[state.value], state.initial->data(), bytes);
-    } else {
-      std::memset(tensor_data_[state.value], 0, bytes);
-    }
+    WriteInitialContent(state, tensor_plans_[state.value]->max_bytes, /*is_zero=*/false,
+                        tensor_data_[state.value]);
   }
 }
 

@@ -48,9 +48,9 @@ class SlotTable final : public OutputAllocator {
   // Adds an upper bound of the memory used by Create(), except copies of constants.
   static void AddMemory(const MethodPlan& plan, MemoryBound& bound);
 
-  // Allocates arena and state and points the tensors into them. Call once. Fills the caller's memory
-  // with zeros. If `shared` is given, it holds the state; if `arenas` is given, it holds an arena of
-  // one bank. Both must outlive the object.
+  // Allocates arena and state and points the tensors into them. Call once. Fills the caller's
+  // memory with zeros. If `shared` is given, it holds the state; if `arenas` is given, it holds an
+  // arena of one bank. Both must outlive the object.
   //   kInvalidArgument  a buffer is missing in `shared`
   absl::Status AllocateMemory(SharedState* shared = nullptr, ReusableBlocks* arenas = nullptr);
 

@@ -1,7 +1,6 @@
 #include "runtime/program/method_validator.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -96,8 +95,7 @@ class MethodValidator {
                                 plan_.arena_bytes - end, ", the rest of the arena, got ",
                                 bank.bytes));
       }
-      if (!std::has_single_bit(bank.alignment) || bank.alignment < kTensorAlignment ||
-          bank.alignment > kMostBankAlignment) {
+      if (!IsBankAlignment(bank.alignment)) {
         return MetadataPath(path, "alignment")
             .Error(absl::StrCat("expected a power of two from ", kTensorAlignment, " to ",
                                 kMostBankAlignment, ", got ", bank.alignment));

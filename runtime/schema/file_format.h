@@ -2,6 +2,7 @@
 #ifndef BELAY_RUNTIME_SCHEMA_FILE_FORMAT_H_
 #define BELAY_RUNTIME_SCHEMA_FILE_FORMAT_H_
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -17,6 +18,11 @@ inline constexpr uint64_t kTensorAlignment = 64;
 // Bounds of the memory banks of a method's arena.
 inline constexpr size_t kMostBanks = 16;
 inline constexpr uint64_t kMostBankAlignment = uint64_t{1} << 30;
+// Whether it is a power of two from kTensorAlignment to kMostBankAlignment.
+constexpr bool IsBankAlignment(uint64_t alignment) {
+  return std::has_single_bit(alignment) && alignment >= kTensorAlignment &&
+         alignment <= kMostBankAlignment;
+}
 inline constexpr size_t kDigestBytes = 32;
 // Required feature of programs with constants in the named data of the enclosing program.
 inline constexpr char kNamedConstants[] = "named_constants";

@@ -21,10 +21,11 @@ struct ConvertedProgram {
   exir::SerializedProgram file;  // refers to `image`
 };
 
-// Converts the program `options.input` with its data files; test cases of a .bpte are omitted. XNNPACK delegates become
-// delegates of the CPU backend. Adds to `report` the phase, the delegates per method and backend,
-// and a note for each delegate that stays as it is. `limits` apply unless the thread has a Budget.
-// On error, sets `bad_usage` to whether it is in the options rather than in the file.
+// Converts the program `options.input` with its data files; test cases of a .bpte are omitted.
+// XNNPACK delegates become delegates of the CPU backend. Adds to `report` the phase, the delegates
+// per method and backend, and a note for each delegate that stays as it is. `limits` apply unless
+// the thread has a Budget. On error, sets `bad_usage` to whether it is in the options rather than
+// in the file.
 //   kInvalidArgument  options that only apply to archives, all listed
 //   errors of pte::TranslateProgram, OpenTranslated and ImageOf
 absl::StatusOr<ConvertedProgram> ConvertProgram(const LowerOptions& options,

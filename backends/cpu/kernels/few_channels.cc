@@ -19,8 +19,8 @@ namespace {
 
 constexpr int64_t kMostRuns = 128;                   // of terms, in a window
 constexpr int64_t kMostWeights = int64_t{64} << 10;  // packed
-// Results of more channels fill the tiles of PackedGemmRange, whose taps may be pixels in place. With
-// at most kFewFilters and a vector of terms per tap, it multiplies vectors of terms instead.
+// Results of more channels fill the tiles of PackedGemmRange, whose taps may be pixels in place.
+// With at most kFewFilters and a vector of terms per tap, it multiplies vectors of terms instead.
 constexpr int64_t kNarrow = kPanelColumns / 2, kFewFilters = 4, kVectorOfTerms = 16;
 // With fewer pixels in a row of results, most tiles would be partial.
 constexpr int64_t kLeastWidth = int64_t{kLeastShortRows};

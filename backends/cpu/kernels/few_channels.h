@@ -1,9 +1,9 @@
 // Convolutions of images with few channels, such as the first of a network, and those with few
 // filters.
 //
-// The terms of a window row are runs of its image rows, one per channel of contiguous images, so that
-// a row of results is a GEMM of short sums (runtime/kernels/packed/short_gemm.h). Only rows with
-// padding on the left or right are copied.
+// The terms of a window row are runs of its image rows, one per channel of contiguous images, so
+// that a row of results is a GEMM of short sums (runtime/kernels/packed/short_gemm.h). Only rows
+// with padding on the left or right are copied.
 #ifndef BELAY_BACKENDS_CPU_KERNELS_FEW_CHANNELS_H_
 #define BELAY_BACKENDS_CPU_KERNELS_FEW_CHANNELS_H_
 
@@ -17,9 +17,9 @@
 
 namespace belay::cpu {
 
-// Whether the convolution is supported and faster so: fewer than kFewChannels channels, contiguous or
-// channels last, or channels last and at most half a panel of filters; windows without holes in a
-// row, rows of results of at least a tile, and filters that stay in the L2 cache.
+// Whether the convolution is supported and faster so: fewer than kFewChannels channels, contiguous
+// or channels last, or channels last and at most half a panel of filters; windows without holes in
+// a row, rows of results of at least a tile, and filters that stay in the L2 cache.
 bool IsOfFewChannels(const TensorView& images, const TensorView& filters, const Window& window,
                      const TensorView& out);
 

@@ -34,7 +34,8 @@ void MultiplyComplexImpl(const float* a, const float* b, size_t n, float* out) {
   for (; i + pairs <= n; i += pairs) {
     const auto x = hn::PromoteTo(d, hn::LoadU(df, a + 2 * i));
     const auto y = hn::PromoteTo(d, hn::LoadU(df, b + 2 * i));
-    // Even elements are xr yr - xi yi, odd ones xi yr + xr yi. Products of floats are exact in double.
+    // Even elements are xr yr - xi yi, odd ones xi yr + xr yi. Products of floats are exact in
+    // double.
     const auto product =
         hn::MulAddSub(x, hn::DupEven(y), hn::Mul(hn::Reverse2(d, x), hn::DupOdd(y)));
     if (HWY_LIKELY(hn::AllFalse(d, hn::IsNaN(product)))) {

@@ -114,8 +114,8 @@ HWY_INLINE void Butterfly(D d, V* re, V* im) {
   }
 }
 
-// The columns of one vector in a group of a stage: radix rows of x, `step` apart, to rows of y, `width`
-// apart. Without roots, all are 1.
+// The columns of one vector in a group of a stage: radix rows of x, `step` apart, to rows of y,
+// `width` apart. Without roots, all are 1.
 template <int kRadix, class D, class T = hn::TFromD<D>>
 HWY_INLINE void TransformColumns(D d, const T* re, const T* im, int64_t step, const T* roots,
                                  T* out_re, T* out_im, int64_t width) {

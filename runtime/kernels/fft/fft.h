@@ -42,8 +42,8 @@ struct FftLoops {
   // rows. In place or disjoint.
   void (*multiply)(const T* in_re, const T* in_im, const T* factors, T scale, int64_t rows,
                    int64_t lines, T* re, T* im);
-  // Interleaves planes to complex numbers, and back: `count` elements of each of `rows` rows. Rows of
-  // planes are `width` apart, those of complex numbers `pitch` complex numbers.
+  // Interleaves planes to complex numbers, and back: `count` elements of each of `rows` rows. Rows
+  // of planes are `width` apart, those of complex numbers `pitch` complex numbers.
   void (*interleave)(const T* re, const T* im, int64_t width, int64_t rows, int64_t count, T* out,
                      int64_t pitch);
   void (*deinterleave)(const T* in, int64_t pitch, int64_t rows, int64_t count, T* re, T* im,

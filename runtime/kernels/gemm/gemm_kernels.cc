@@ -160,13 +160,13 @@ absl::Status Multiply(KernelContext& context, const Product& p, int batch_dims) 
     if (thread.has_value() && parts.a + parts.c == 0 && p.addend == nullptr && HasRows(right)) {
       PackedGemmArgs args = ArgsInPlace(p, left, right, result);
       args.panels = parts.PanelsOf(scratch, *thread);
-      for (int64_t i = first; i < last; ++i) {
+      for (int64_t i = 0; i < last - first; ++i) {
+        args.a = left.as<const float>() + i * a.strides[0];
+        args.b = right.as<const float>() + i * b.strides[0];
+        args.c = result.as<float>() + i * out->strides[0];
         PackedGemm(args);
-        if (i + 1 == last) return;
-        args.a += a.strides[0];
-        args.b += b.strides[0];
-        args.c += out->strides[0];
       }
+      return;
     }
     for (int64_t i = first; i < last; ++i) {
       MultiplyMatrices(context, p, p.addend == nullptr ? nullptr : &addend, left, right, result,

@@ -27,10 +27,10 @@ using TagF32 = hn::CappedTag<float, kColumns / kVectors>;
 using TagU32 = hn::RebindToUnsigned<TagF32>;
 using V = hn::Vec<TagF32>;
 
-// Prefetches the lines at some distance after `kBytes` bytes of B to the L2 cache. A core decodes few
-// lines at a time, so that memory would be idle otherwise: 2.8 instead of 3.4 ms for a token of 110
-// million int8 weights on a Zen 5; 45 instead of 59 ms for 268 million bfloat16 weights on Sapphire
-// Rapids, and 49 ms if they are prefetched to the L1 cache. Never faults.
+// Prefetches the lines at some distance after `kBytes` bytes of B to the L2 cache. A core decodes
+// few lines at a time, so that memory would be idle otherwise: 2.8 instead of 3.4 ms for a token of
+// 110 million int8 weights on a Zen 5; 45 instead of 59 ms for 268 million bfloat16 weights on
+// Sapphire Rapids, and 49 ms if they are prefetched to the L1 cache. Never faults.
 template <size_t kBytes>
 HWY_INLINE void FetchAhead(const void* bytes) {
   constexpr size_t kAhead = size_t{8} << 10, kLine = 64;
@@ -344,8 +344,8 @@ template <class Decoder>
 constexpr size_t kMostRows =
     (HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64 ? 24 : 12) / Decoder::kVectors;
 
-// Rows that MultiplyPanel computes for a block of `rows` rows: fewer instances, at most a third more
-// rows.
+// Rows that MultiplyPanel computes for a block of `rows` rows: fewer instances, at most a third
+// more rows.
 HWY_INLINE size_t PaddedRows(size_t rows) {
   return rows <= 4 ? rows : rows <= 6 ? 6 : rows <= 8 ? 8 : 12;
 }

@@ -116,8 +116,8 @@ HWY_INLINE int64_t FirstPlaceOfWindow(const PoolRow& row, int64_t x) {
          FirstPlace(column, row.dilation) * row.dilation;
 }
 
-// The window at which the vector after that of window x begins. The last vector overlaps the previous
-// one rather than be partial, if the row has as many windows.
+// The window at which the vector after that of window x begins. The last vector overlaps the
+// previous one rather than be partial, if the row has as many windows.
 HWY_INLINE int64_t NextVector(int64_t x, int64_t outputs, int64_t lanes) {
   x += lanes;
   return x < outputs && x + lanes > outputs ? outputs - lanes : x;

@@ -219,8 +219,8 @@ class Reduction {
     return run_ && !columns_ && type_ == DType::kFloat32 ? fold_.self->as<const float>() + base
                                                          : nullptr;
   }
-  // The elements of all results, if those of each are stored together as floats, and the results are
-  // equidistant; then the first output's are `out_step` apart.
+  // The elements of all results, if those of each are stored together as floats, and the results
+  // are equidistant; then the first output's are `out_step` apart.
   std::optional<FloatRuns> Runs(int64_t* out_step) const {
     if (RunOf(0) == nullptr || kept_.sizes.size() > 1) return std::nullopt;
     if (kept_.sizes.empty()) return FloatRuns{RunOf(0), count_};
@@ -484,7 +484,8 @@ void PlacesInto(const KernelContext& context, const Fold& fold, bool largest,
         int64_t place[kReduceBlock];
         std::fill_n(place, width, int64_t{0});
         if (reduction.columns()) {
-          // The first row beats the worst value. If it equals the worst value, position 0 is correct.
+          // The first row beats the worst value. If it equals the worst value, position 0 is
+          // correct.
           std::fill_n(best, width, Worst<T>(largest));
           int64_t row = 0;
           reduction.ForEachRow(

@@ -140,19 +140,17 @@ class LayoutAssignment {
   }
 
   // Makes permutations that only operators over images use, also after resizing and concatenation,
-  // share the memory of their operands, if they are then channels last. Parts of channels last images
-  // become channels last if an operator over images uses them.
+  // share the memory of their operands, if they are then channels last. Parts of channels last
+  // images become channels last if an operator over images uses them.
   absl::StatusOr<bool> ShareWithConvolutions() {
-    bool changed = false;
-    absl::flat_hash_set<ValueId> moved;
     for (NodeId id : graph_.NodeList()) {
       const exir::OpOverload* target = graph_.node(id).target->aten();
       if (target == split_ || target == slice_) {
-        Split(id, moved);
+        MovePartsToChannelsLast(id);
         continue;
       }
       if (target != permute_) {
-        ABSL_RETURN_IF_ERROR(Follow(id, moved));
+        ABSL_RETURN_IF_ERROR(FollowOperands(id));
         continue;
       }
       const ValueId value = graph_.ResultOf(id);
@@ -168,10 +166,9 @@ class LayoutAssignment {
       TensorMeta retyped = *meta;
       retyped.strides = wanted.strides;
       editor_.SetType(value, std::move(retyped));
-      moved.insert(value);
-      changed = true;
+      moved_.insert(value);
     }
-    return changed;
+    return !moved_.empty();
   }
 
   // Retypes permutations before and after attention so that they move no data.
@@ -207,13 +204,13 @@ class LayoutAssignment {
   }
 
   // Makes parts of channels last images channels last.
-  void Split(NodeId id, absl::flat_hash_set<ValueId>& moved) {
+  void MovePartsToChannelsLast(NodeId id) {
     const ValueId* operand = graph_.node(id).operand().get_if<ValueId>();
     const TensorMeta* images = operand == nullptr ? nullptr : graph_.value(*operand).tensor();
     if (images == nullptr || images->rank() != 4 || !exir::LooksChannelsLast(*images)) return;
     const std::vector<ValueId> parts = graph_.node(id).results();
     for (ValueId part : parts) {
-      if (IsForImages(part, /*steps=*/4)) Retype(part, /*channels_last=*/true, moved);
+      if (IsForImages(part, /*steps=*/4)) Retype(part, /*channels_last=*/true);
     }
   }
 
@@ -237,11 +234,11 @@ class LayoutAssignment {
     return images;
   }
 
-  // Infers the layouts of a node's results anew if that of an operand, one of `moved`, has changed.
-  absl::Status Follow(NodeId id, absl::flat_hash_set<ValueId>& moved) {
+  // Infers the layouts of a node's results anew if that of an operand has changed.
+  absl::Status FollowOperands(NodeId id) {
     bool follows = false;
     for (const Argument& argument : graph_.node(id).arguments) {
-      exir::ForEachValue(argument, [&](ValueId value) { follows |= moved.contains(value); });
+      exir::ForEachValue(argument, [&](ValueId value) { follows |= moved_.contains(value); });
     }
     if (!follows || !graph_.node(id).target->has_meta_kernel()) return absl::OkStatus();
     ABSL_ASSIGN_OR_RETURN(const std::vector<exir::MetaValue> inferred,
@@ -251,19 +248,19 @@ class LayoutAssignment {
     for (size_t k = 0; k < outputs.size() && k < inferred.size(); ++k) {
       const TensorMeta* meta = inferred[k].get_if<TensorMeta>();
       if (meta == nullptr || meta->rank() != 4) continue;
-      Retype(outputs[k].values[0], exir::LooksChannelsLast(*meta), moved);
+      Retype(outputs[k].values[0], exir::LooksChannelsLast(*meta));
     }
     return absl::OkStatus();
   }
 
   // Changes the layout of images, if it differs.
-  void Retype(ValueId value, bool channels_last, absl::flat_hash_set<ValueId>& moved) {
+  void Retype(ValueId value, bool channels_last) {
     const TensorMeta& meta = graph_.MetaOf(value);
     TensorMeta retyped = exir::DenseInFormat(meta.dtype, meta.sizes, channels_last);
     if (HasSameLayout(meta, retyped)) return;
     retyped.device = meta.device;
     editor_.SetType(value, std::move(retyped));
-    moved.insert(value);
+    moved_.insert(value);
   }
 
   // Returns the strides of a permutation's result that shares the operand's memory. nullopt if its
@@ -347,6 +344,7 @@ class LayoutAssignment {
   const exir::Graph& graph_;
   const exir::OpOverload *copy_, *permute_, *split_, *slice_;
   absl::flat_hash_map<std::pair<ValueId, bool>, ValueId> copies_;
+  absl::flat_hash_set<ValueId> moved_;  // by ShareWithConvolutions: values with another layout
   bool changed_ = false;
 };
 
