@@ -1,5 +1,10 @@
 #include "runtime/core/thread_pool.h"
 
+#if defined(__linux__)
+#include <pthread.h>
+#include <sched.h>
+#endif
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -36,6 +41,82 @@ class Spin {
   uint32_t rounds_ = 0;
 };
 
+// Where a worker runs, and what the calling thread has done about it. A real-time thread that never
+// waits keeps other threads of its priority from its CPU, and the kernel leaves them there until
+// another CPU becomes idle. So the calling thread moves them.
+#if defined(__linux__)
+class Placement {
+ public:
+  // By the worker, when it joins a call.
+  void SetJoined(uint64_t epoch) {
+    cpu_.store(sched_getcpu(), std::memory_order_relaxed);
+    epoch_.store(epoch, std::memory_order_relaxed);
+  }
+  // By the worker, while it awaits a call. After a move, lets it use all its CPUs again, unless its
+  // affinity was changed since.
+  void Restore() {
+    if (!moved_.load(std::memory_order_acquire)) return;
+    cpu_set_t now;
+    if (sched_getaffinity(0, sizeof now, &now) == 0 && CPU_EQUAL(&now, &narrowed_)) {
+      sched_setaffinity(0, sizeof allowed_, &allowed_);
+    }
+    moved_.store(false, std::memory_order_release);
+  }
+
+  // By the calling thread, after the call `epoch`: gives workers that did not join it, or that
+  // share a CPU with another thread of the pool, other CPUs if they may use them.
+  static void Spread(std::vector<Placement>& placements, std::vector<std::thread>& workers,
+                     uint64_t epoch) {
+    cpu_set_t taken;
+    CPU_ZERO(&taken);
+    if (const int cpu = sched_getcpu(); cpu >= 0) CPU_SET(static_cast<size_t>(cpu), &taken);
+    for (Placement& placement : placements) {
+      const int cpu = placement.cpu_.load(std::memory_order_relaxed);
+      placement.alone_ = placement.epoch_.load(std::memory_order_relaxed) == epoch && cpu >= 0 &&
+                         !CPU_ISSET(static_cast<size_t>(cpu), &taken);
+      if (placement.alone_) CPU_SET(static_cast<size_t>(cpu), &taken);
+    }
+    for (size_t i = 0; i < workers.size(); ++i) {
+      if (!placements[i].alone_) placements[i].Move(workers[i].native_handle(), taken);
+    }
+  }
+
+ private:
+  // No-op if the worker may use only CPUs of `taken`, or none of them.
+  void Move(pthread_t worker, const cpu_set_t& taken) {
+    if (moved_.load(std::memory_order_acquire)) return;
+#if defined(__BIONIC__)
+    const pid_t thread = pthread_gettid_np(worker);
+    const auto get = [&] { return sched_getaffinity(thread, sizeof allowed_, &allowed_); };
+    const auto set = [&] { return sched_setaffinity(thread, sizeof narrowed_, &narrowed_); };
+#else
+    const auto get = [&] { return pthread_getaffinity_np(worker, sizeof allowed_, &allowed_); };
+    const auto set = [&] { return pthread_setaffinity_np(worker, sizeof narrowed_, &narrowed_); };
+#endif
+    if (get() != 0) return;
+    cpu_set_t both;
+    CPU_AND(&both, &allowed_, &taken);
+    CPU_XOR(&narrowed_, &allowed_, &both);
+    if (CPU_COUNT(&narrowed_) == 0 || CPU_COUNT(&both) == 0) return;
+    if (set() == 0) moved_.store(true, std::memory_order_release);
+  }
+
+  std::atomic<int> cpu_ = -1;
+  std::atomic<uint64_t> epoch_ = 0;  // the last call that the worker joined
+  bool alone_ = false;               // for Spread
+  // Written by the calling thread while `moved_` is false, read by the worker while it is true.
+  cpu_set_t allowed_, narrowed_;
+  std::atomic<bool> moved_ = false;
+};
+#else
+class Placement {
+ public:
+  void SetJoined(uint64_t) {}
+  void Restore() {}
+  static void Spread(std::vector<Placement>&, std::vector<std::thread>&, uint64_t) {}
+};
+#endif
+
 }  // namespace
 
 // A call is identified by an epoch, an even 64-bit integer that never repeats; slots not used by a
@@ -48,7 +129,7 @@ struct ThreadPool::Impl {
     std::atomic<uint64_t> epoch = 0;
   };
 
-  explicit Impl(size_t threads) : slots(threads) {
+  explicit Impl(size_t threads) : slots(threads), placements(threads - 1) {
     for (size_t thread = 1; thread < threads; ++thread) {
       workers.emplace_back([this, thread] { Work(thread); });
     }
@@ -70,28 +151,42 @@ struct ThreadPool::Impl {
     for (size_t s = 0; s < used; ++s) slots[s].epoch.store(call_epoch, std::memory_order_release);
     epoch.store(call_epoch);
     if (sleepers.load() > 0) Wake();
-    Take(0, call_epoch);
-    for (Spin spin; done.load(std::memory_order_acquire) < used;) spin.Once();
+    const size_t taken = Take(0, call_epoch);
+    Spin spin;
+    while (done.load(std::memory_order_acquire) < used) spin.Once();
+    // Workers that repeatedly come late or not at all may share a CPU with another thread.
+    if (taken != used && !spin.IsLong()) {
+      hampered = 0;
+    } else if (++hampered >= patience) {
+      Placement::Spread(placements, workers, call_epoch);
+      hampered = 0;
+      patience = std::min(2 * patience, kMaxPatience);
+    }
   }
 
-  // Claims and runs the remaining slots, the thread's own first.
-  void Take(size_t thread, uint64_t call_epoch) {
+  // Claims and runs the remaining slots, the thread's own first. Returns their number.
+  size_t Take(size_t thread, uint64_t call_epoch) {
+    size_t taken = 0;
     for (size_t i = 0; i < slots.size(); ++i) {
       const size_t s = (thread + i) % slots.size();
       uint64_t expected = call_epoch;
       if (!slots[s].epoch.compare_exchange_strong(expected, call_epoch + 1)) continue;
+      if (taken++ == 0 && thread > 0) placements[thread - 1].SetJoined(call_epoch);
       const Budget::Scope scope(budget);
       for (int part = static_cast<int>(s); part < parts; part += static_cast<int>(used)) {
         (*body)(part);
       }
       done.fetch_add(1, std::memory_order_release);
     }
+    return taken;
   }
 
   void Work(size_t thread) {
+    Placement& placement = placements[thread - 1];
     uint64_t seen = 0;
     while (true) {
       for (Spin spin; epoch.load() == seen && !stops.load();) {
+        placement.Restore();
         spin.Once();
         if (spin.IsLong() && !leased.load()) Sleep(seen);
       }
@@ -123,6 +218,11 @@ struct ThreadPool::Impl {
   alignas(64) std::atomic<uint64_t> epoch = 0;
   std::atomic<bool> leased = false, stops = false;
   alignas(64) std::atomic<uint32_t> wakes = 0, sleepers = 0;
+
+  // Successive calls in which workers were absent or slow, and how many lead to Placement::Spread.
+  static constexpr int kMaxPatience = 256;
+  int hampered = 0, patience = 16;
+  std::vector<Placement> placements;  // of workers
 
   // The thread that leased the pool; a default-constructed id for none.
   std::atomic<std::thread::id> owner = std::thread::id();

@@ -35,6 +35,8 @@ class ThreadPool {
   // after all calls have returned. Work stealing: other threads run the parts of descheduled
   // workers. Allocates nothing. Costs about 0.2 µs while a Lease is held, otherwise the time to
   // wake a thread.
+  // On Linux, if workers repeatedly come late or not at all, it moves those that share a CPU with
+  // another thread of the pool to other CPUs that they may use, and then lets them use all again.
   void Run(int parts, absl::FunctionRef<void(int)> body);
 
   // Reserves the pool for the calling thread. During its lifetime the workers spin instead of

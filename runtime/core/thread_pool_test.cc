@@ -1,7 +1,15 @@
 #include "runtime/core/thread_pool.h"
 
+#if defined(__linux__)
+#include <dirent.h>
+#include <sched.h>
+#include <sys/types.h>
+#endif
+
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <thread>
 #include <vector>
 
@@ -114,6 +122,75 @@ TEST(ThreadPoolTest, CallerOfABusyPoolRunsSerially) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(count.load(), 4 * 200 * 3);
 }
+
+#if defined(__linux__)
+// Returns the threads of this process other than `known`.
+std::vector<pid_t> OtherThreads(const std::vector<pid_t>& known) {
+  std::vector<pid_t> threads;
+  DIR* const directory = opendir("/proc/self/task");
+  if (directory == nullptr) return threads;
+  while (const dirent* entry = readdir(directory)) {
+    const pid_t thread = static_cast<pid_t>(std::atoi(entry->d_name));
+    if (thread > 0 && std::find(known.begin(), known.end(), thread) == known.end()) {
+      threads.push_back(thread);
+    }
+  }
+  closedir(directory);
+  return threads;
+}
+
+// Both threads are real-time threads of one priority on one CPU, and the calling thread never
+// waits: the pool moves the worker to another CPU, and gives it back the CPUs that it had.
+TEST(ThreadPoolTest, RealTimeWorkerLeavesTheCallersCpu) {
+  cpu_set_t all;
+  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "needs two CPUs";
+  const int cpu = sched_getcpu();
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<size_t>(cpu), &one);
+  const sched_param priority = {.sched_priority = 1};
+  bool real_time = true;
+  // A thread of its own, since its policy and CPU change.
+  std::thread([&] {
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    real_time = sched_setscheduler(0, SCHED_FIFO, &priority) == 0;
+    if (!real_time) return;
+    std::vector<pid_t> before = OtherThreads({});
+    ThreadPool pool(2);  // inherits the policy and the CPU
+    const std::vector<pid_t> workers = OtherThreads(before);
+    ASSERT_EQ(workers.size(), 1u);
+    ASSERT_EQ(sched_setaffinity(workers[0], sizeof all, &all), 0);
+    const ThreadPool::Lease lease(&pool);
+    const auto mask = [&] {
+      cpu_set_t allowed;
+      EXPECT_EQ(sched_getaffinity(workers[0], sizeof allowed, &allowed), 0);
+      return allowed;
+    };
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    bool moved = false, elsewhere = false;
+    for (int i = 0; !elsewhere && std::chrono::steady_clock::now() < end; ++i) {
+      pool.Run(2, [&](int part) {
+        // Long enough for a worker on another CPU to come.
+        const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
+        while (std::chrono::steady_clock::now() < until) continue;
+        if (part == 1 && sched_getcpu() != cpu) elsewhere = true;
+      });
+      const cpu_set_t allowed = mask();
+      moved = moved || !CPU_ISSET(static_cast<size_t>(cpu), &allowed);
+      ASSERT_TRUE(moved || elsewhere || i < 64);
+    }
+    EXPECT_TRUE(elsewhere);
+    bool restored = false;
+    while (!restored && std::chrono::steady_clock::now() < end) {
+      const cpu_set_t allowed = mask();
+      restored = CPU_EQUAL(&allowed, &all);
+    }
+    EXPECT_TRUE(restored);
+  }).join();
+  if (!real_time) GTEST_SKIP() << "this process may not use SCHED_FIFO";
+}
+#endif
 
 // Returns the largest number of threads that work on a call at a time; each part waits a while for
 // `expected` of them.
