@@ -26,9 +26,10 @@ int64_t Place(const std::vector<int>& labels, int label) {
   return std::find(labels.begin(), labels.end(), label) - labels.begin();
 }
 
-// Sums over the dimensions for which `drop` returns true.
+// Sums over the dimensions for which `drop` returns true. Sums of integers are int64 unless
+// `keep_dtype`.
 template <class Fn>
-Labeled SumAway(OpBuilder& b, Labeled x, Fn drop) {
+Labeled SumAway(OpBuilder& b, Labeled x, Fn drop, bool keep_dtype = true) {
   std::vector<int64_t> dims;
   std::vector<int> left;
   for (size_t d = 0; d < x.labels.size(); ++d) {
@@ -39,8 +40,8 @@ Labeled SumAway(OpBuilder& b, Labeled x, Fn drop) {
     }
   }
   if (dims.empty()) return x;
-  const DType dtype = b.dtype(x.tensor);
-  return {Cast(b, Sum(b, x.tensor, dims), dtype), std::move(left)};
+  const Argument sum = Sum(b, x.tensor, dims);
+  return {keep_dtype ? Cast(b, sum, b.dtype(x.tensor)) : sum, std::move(left)};
 }
 
 // Permutes the dimensions to the order of `labels`, which x must all have.
@@ -215,7 +216,9 @@ std::vector<Argument> Einsum(OpBuilder& b, const OpCall& c) {
     result = Contract(b, std::move(result), operands[i], keep);
   }
   if (!b.ok()) return {};
-  result = SumAway(b, std::move(result), [&](int label) { return !Has(output, label); });
+  const bool is_product = operands.size() > 1;
+  result =
+      SumAway(b, std::move(result), [&](int label) { return !Has(output, label); }, is_product);
   if (!b.ok()) return {};
   return {Arrange(b, result, output)};
 }

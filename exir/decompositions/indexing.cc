@@ -342,6 +342,59 @@ std::vector<Argument> NarrowByTensor(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten.index_select.default", {x, dim, places})};
 }
 
+// Rows of `r` elements whose positions increase, strictly without replacement, in lexicographic
+// order. Each step appends every possible next position to the rows so far: a row that ends with
+// position p continues with p + 1 (with replacement p), …, n - 1.
+std::vector<Argument> Combinations(OpBuilder& b, const OpCall& c) {
+  const Argument& self = c["self"];
+  const int64_t r = c.Int("r"), step = c.Bool("with_replacement") ? 0 : 1;
+  if (b.ok() && b.rank(self) != 1) b.Invalid("combinations: expected one dimension");
+  if (b.ok() && r < 0) b.Invalid("combinations: r is negative");
+  constexpr int64_t kMostRows = int64_t{1} << 24, kMostColumns = 64;
+  if (!b.ok()) return {};
+  if (r == 0) return {Full(b, {SymInt(0)}, 0, b.dtype(self))};
+  if (!b.size(self, 0).AsInt().has_value()) b.Unsupported("combinations of a dynamic size");
+  if (r > kMostColumns) b.Unsupported("combinations: r > 64");
+  if (!b.ok()) return {};
+  const int64_t n = *b.size(self, 0).AsInt();
+  if (n > kMostRows) b.Unsupported("combinations: more than 2^24 rows");
+  if (!b.ok()) return {};
+  // ends[p]: the number of rows so far that end with position p.
+  std::vector<int64_t> ends(static_cast<size_t>(n), 1);
+  int64_t rows = n;
+  std::vector<Argument> positions = {Arange(b, SymInt(n))};
+  for (int64_t k = 1; k < r && rows > 0 && b.ok(); ++k) {
+    int64_t before = 0, next_rows = 0;
+    for (int64_t& end : ends) {
+      const int64_t count = step == 0 ? before + end : before;
+      before += end;
+      end = count;
+      next_rows += count;
+      if (next_rows > kMostRows) {
+        b.Unsupported("combinations: more than 2^24 rows");
+        return {};
+      }
+    }
+    const Argument counts = NumberMinus(b, n - step, positions.back());
+    const Argument row_ends = b.Call("aten.cumsum.default", {counts, 0});
+    const Argument places = Arange(b, SymInt(next_rows));
+    const Argument row = b.Call("aten.searchsorted.Tensor", {row_ends, places}, {{"right", true}});
+    // Of the row's first continuation: the position minus the place.
+    const Argument shift = Sub(b, Add(b, positions.back(), step), Sub(b, row_ends, counts));
+    for (Argument& position : positions) {
+      position = b.Call("aten.index_select.default", {position, 0, row});
+    }
+    positions.push_back(Add(b, places, b.Call("aten.index_select.default", {shift, 0, row})));
+    rows = next_rows;
+  }
+  if (rows == 0) return {Full(b, {SymInt(0), SymInt(r)}, 0, b.dtype(self))};
+  std::vector<Argument> columns;
+  for (const Argument& position : positions) {
+    columns.push_back(Unsqueeze(b, b.Call("aten.index_select.default", {self, 0, position}), 1));
+  }
+  return {Cat(b, columns, 1)};
+}
+
 constexpr Decomposition kDecompositions[] = {
     // padding_idx = -1 means none.
     {"aten._embedding_bag_forward_only.default", Same<"aten._embedding_bag.default">},
@@ -353,6 +406,7 @@ constexpr Decomposition kDecompositions[] = {
     {"aten.argwhere.default", Same<"aten.nonzero.default">},
     {"aten.bincount.default", BinCount},
     {"aten.bucketize.Scalar", BucketOfNumber},
+    {"aten.combinations.default", Combinations},
     {"aten.embedding_bag.default", EmbeddingBag},
     {"aten.embedding_bag.padding_idx", EmbeddingBag},
     {"aten.index_add.default", IndexAdd},

@@ -455,6 +455,10 @@ std::vector<Argument> LuWithInfo(OpBuilder& b, const OpCall& c) {
                    {{"pivot", c["pivot"]}, {"check_errors", c["check_errors"]}});
 }
 
+std::vector<Argument> OldLuSolve(OpBuilder& b, const OpCall& c) {
+  return {b.Call("aten.linalg_lu_solve.default", {c["LU_data"], c["LU_pivots"], c["self"]})};
+}
+
 constexpr Decomposition kDecompositions[] = {
     {"aten._lu_with_info.default", LuWithInfo},
     {"aten._linalg_slogdet.default", SignAndLogDetFactors},
@@ -469,6 +473,7 @@ constexpr Decomposition kDecompositions[] = {
     {"aten.linalg_householder_product.default", HouseholderProduct},
     {"aten.linalg_lu.default", Lu},
     {"aten.linalg_lu_factor.default", LuFactor},
+    {"aten.lu_solve.default", OldLuSolve},
     {"aten.lu_unpack.default", LuUnpack},
     {"aten.linalg_matrix_rank.atol_rtol_float", Rank},
     {"aten.linalg_matrix_rank.atol_rtol_tensor", Rank},

@@ -135,12 +135,17 @@ std::vector<Argument> FractionalMaxPool(OpBuilder& b, const OpCall& c) {
     places = Add(b, Mul(b, places, *size), along);
     count *= kernel[d];
   }
-  std::vector<SymInt> flat = {sizes[0], sizes[1], SymInt(-1)}, windows = {sizes[0], sizes[1]};
-  for (int64_t n : out) windows.push_back(n);
+  SymInt pixels = 1, elements_of_windows = count;
+  std::vector<SymInt> windows = {sizes[0], sizes[1]};
+  for (int d = 0; d < kSpatial; ++d) {
+    pixels = pixels * sizes[2 + d];
+    elements_of_windows = elements_of_windows * SymInt(out[d]);
+    windows.push_back(out[d]);
+  }
   windows.push_back(count);
-  const Argument elements =
-      Reshape(b, b.Call("aten.gather.default", {Reshape(b, x, flat), 2, Reshape(b, places, flat)}),
-              windows);
+  const Argument image = Reshape(b, x, {sizes[0], sizes[1], pixels});
+  const Argument flat = Reshape(b, places, {sizes[0], sizes[1], elements_of_windows});
+  const Argument elements = Reshape(b, b.Call("aten.gather.default", {image, 2, flat}), windows);
   const std::vector<Argument> largest = b.CallAll("aten.max.dim", {elements, -1, true});
   if (!b.ok()) return {};
   Argument index = b.Call("aten.gather.default", {Reshape(b, places, windows), -1, largest[1]});

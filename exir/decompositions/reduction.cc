@@ -426,6 +426,8 @@ std::vector<Argument> SumToSize(OpBuilder& b, const OpCall& c) {
   const std::vector<SymInt> sizes = b.sizes(self), wanted = c.SymInts("size");
   if (b.ok() && wanted.size() > sizes.size()) b.Invalid("sum_to_size: too many dimensions");
   if (!b.ok()) return {};
+  // The sum of all elements, of integers in int64, even of a tensor without dimensions.
+  if (wanted.empty()) return {SumAll(b, self)};
   const size_t extra = sizes.size() - wanted.size();
   std::vector<int64_t> leading, others;
   for (size_t d = 0; d < sizes.size(); ++d) {

@@ -46,6 +46,23 @@ TEST(ReductionValuesTest, MinimumAndMaximum) {
   ExpectValues("aten.median.default(%a)", {F({3}, {3, kNan, 1})}, {F({}, {kNan})});
 }
 
+// Sums of integers are int64, products keep the dtype of their operands.
+TEST(ReductionValuesTest, SumsOfIntegers) {
+  ExpectValues("aten.sum_to_size.default(%a, [])", {U8({}, {3})}, {I({}, {3})});
+  ExpectValues("aten.sum_to_size.default(%a, [])", {B({2}, {1, 1})}, {I({}, {2})});
+  ExpectValues("aten.sum_to_size.default(%a, [1, 2])", {F({2, 2}, {1, 2, 3, 4})},
+               {F({1, 2}, {4, 6})});
+  ExpectValues("aten.einsum.default(\"i->\", [%a])", {U8({2}, {200, 100})}, {I({}, {300})});
+  ExpectValues("aten.einsum.default(\"i,i->\", [%a, %b])", {U8({2}, {2, 3}), U8({2}, {4, 5})},
+               {U8({}, {23})});
+}
+
+TEST(ReductionValuesTest, FractionalMaxPoolWithoutImages) {
+  ExpectValues("aten.fractional_max_pool2d.default(%a, [2,2], [1,2], %b)",
+               {F({0, 1, 3, 4}, {}), F({0, 1, 2}, {})}, {F({0, 1, 1, 2}, {}), I({0, 1, 1, 2}, {})},
+               {.symbolic = false});
+}
+
 TEST(ReductionValuesTest, LogSumExp) {
   const Values x = F({2, 2}, {0, std::log(3), 1000, 1000});
   ExpectValues("aten.logsumexp.default(%a, [1])", {x}, {F({2}, {std::log(4), 1000.6931472})});

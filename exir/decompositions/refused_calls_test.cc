@@ -277,6 +277,10 @@ TEST(RefusedCallsTest, Shapes) {
       {"aten.hsplit.int(%x, 0)", "split: the number of sections"},
       {"aten.chunk.default(%x, 0)", "chunk: the number of chunks"},
       {"aten.mH.default(%v)", "expected at least two dimensions"},
+      {"aten.combinations.default(%x)", "combinations: expected one dimension"},
+      {"aten.combinations.default(%v, -1)", "combinations: r is negative"},
+      {"aten.combinations.default(%v, 65, true)", "combinations: r > 64"},
+      {"aten.combinations.default(%sv)", "combinations of a dynamic size"},
       {"aten.special_chebyshev_polynomial_t.n_scalar(%x, 256)",
        "a polynomial of degree 256, more than 255"},
   });

@@ -128,6 +128,24 @@ TEST(JoiningValuesTest, Stacks) {
                {F({4, 4}, {1, 2, 0, 0, 0, 0, 3, 0, 0, 0, 0, 4, 0, 0, 0, 5})});
 }
 
+TEST(JoiningValuesTest, Combinations) {
+  const ExpectOptions sizes_known = {.symbolic = false};
+  const Values x = I({4}, {5, 6, 7, 8});
+  ExpectValues("aten.combinations.default(%a)", {x},
+               {I({6, 2}, {5, 6, 5, 7, 5, 8, 6, 7, 6, 8, 7, 8})}, sizes_known);
+  ExpectValues("aten.combinations.default(%a, 3)", {x},
+               {I({4, 3}, {5, 6, 7, 5, 6, 8, 5, 7, 8, 6, 7, 8})}, sizes_known);
+  ExpectValues("aten.combinations.default(%a, 4)", {x}, {I({1, 4}, {5, 6, 7, 8})}, sizes_known);
+  ExpectValues("aten.combinations.default(%a, 2, true)", {I({2}, {5, 6})},
+               {I({3, 2}, {5, 5, 5, 6, 6, 6})}, sizes_known);
+  ExpectValues("aten.combinations.default(%a, 3, true)", {I({2}, {5, 6})},
+               {I({4, 3}, {5, 5, 5, 5, 5, 6, 5, 6, 6, 6, 6, 6})}, sizes_known);
+  ExpectValues("aten.combinations.default(%a, 1)", {x}, {I({4, 1}, {5, 6, 7, 8})}, sizes_known);
+  ExpectValues("aten.combinations.default(%a, 0)", {x}, {I({0}, {})}, sizes_known);
+  ExpectValues("aten.combinations.default(%a, 5)", {x}, {I({0, 5}, {})}, sizes_known);
+  ExpectValues("aten.combinations.default(%a)", {I({0}, {})}, {I({0, 2}, {})}, sizes_known);
+}
+
 TEST(JoiningValuesTest, Grids) {
   const Values x = F({2}, {1, 2}), y = F({3}, {3, 4, 5});
   const Values xs = F({2, 3}, {1, 1, 1, 2, 2, 2}), ys = F({2, 3}, {3, 4, 5, 3, 4, 5});
