@@ -10,9 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/core/arena.h"
 #include "runtime/core/bytes.h"
 #include "runtime/core/file_descriptor.h"
 #include "runtime/core/sha256.h"
+#include "runtime/core/status_macros.h"
 #include "runtime/core/whole_pages.h"
 
 namespace belay::exir {
@@ -116,6 +118,18 @@ std::optional<FileBytes> CreateFileBytes(uint64_t bytes) {
 #else
   return std::nullopt;
 #endif
+}
+
+absl::StatusOr<FileBytes> CreateZeros(uint64_t bytes) {
+  constexpr uint64_t kLarge = uint64_t{1} << 18;
+  if (bytes >= kLarge) {
+    if (std::optional<FileBytes> file = CreateFileBytes(bytes)) return *std::move(file);
+  }
+  // AlignedBuffer pages are zero without being written, and large pages reduce their number.
+  ABSL_ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Create(bytes));
+  auto owner = std::make_shared<const AlignedBuffer>(std::move(buffer));
+  const absl::Span<std::byte> zeros = owner->span();
+  return FileBytes{std::move(owner), zeros};
 }
 
 void ReleasePages(absl::Span<const std::byte> bytes) { AllMappings().Release(bytes); }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "runtime/core/mapped_file.h"
 
@@ -24,7 +25,7 @@ namespace belay::exir {
 // owner lives. Precondition: the file was opened with FileAccess::kMap.
 std::shared_ptr<const void> OwnerOfMapping(std::shared_ptr<const MappedFile> file);
 
-// Bytes of a temporary file.
+// Bytes of a temporary file, or of memory.
 struct FileBytes {
   std::shared_ptr<const void> owner;
   absl::Span<std::byte> bytes;
@@ -34,6 +35,9 @@ struct FileBytes {
 // disk is reserved. nullopt if the system has no such files, or the directory lacks space or
 // permission. Precondition: bytes > 0.
 std::optional<FileBytes> CreateFileBytes(uint64_t bytes);
+// Returns `bytes` zeros for a derived constant: in a temporary file from 256 KiB on, otherwise, or
+// if CreateFileBytes fails, in memory. kResourceExhausted if memory is exhausted.
+absl::StatusOr<FileBytes> CreateZeros(uint64_t bytes);
 
 // Removes the pages that are completely inside `bytes` from the process, if the bytes belong to an
 // owner of OwnerOfMapping or CreateFileBytes; otherwise has no effect. The content is unchanged: the

@@ -93,6 +93,22 @@ TEST_F(MappedPagesTest, WithoutSpaceOrDirectoryThereAreNoFileBytes) {
   EXPECT_TRUE(CreateFileBytes(page_).has_value());
 }
 
+TEST_F(MappedPagesTest, ZerosAreInAFileIfLarge) {
+  const absl::StatusOr<FileBytes> small = CreateZeros(16 * page_);
+  ASSERT_TRUE(small.ok()) << small.status();
+  ASSERT_EQ(small->bytes.size(), 16 * page_);
+  EXPECT_EQ(Sum(small->bytes), 0u);
+  small->bytes[0] = std::byte{3};
+  ReleasePages(small->bytes);  // has no effect on memory
+  EXPECT_EQ(Sum(small->bytes), 3u);
+  const absl::StatusOr<FileBytes> large = CreateZeros(uint64_t{1} << 20);
+  ASSERT_TRUE(large.ok()) << large.status();
+  EXPECT_EQ(Sum(large->bytes), 0u);
+  ReleasePages(large->bytes);
+  EXPECT_EQ(Resident(large->bytes), 0u);
+  EXPECT_EQ(CreateZeros(uint64_t{1} << 60).status().code(), absl::StatusCode::kResourceExhausted);
+}
+
 TEST_F(MappedPagesTest, DigestsReleasePages) {
   const auto file = Map(std::string(64 * page_, 3));
   const std::shared_ptr<const void> owner = OwnerOfMapping(file);

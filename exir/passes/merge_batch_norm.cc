@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "exir/ir/graph_editor.h"
+#include "exir/ir/mapped_pages.h"
 #include "exir/ir/match.h"
 #include "exir/passes/constant_input.h"
 #include "runtime/core/dtype.h"
@@ -92,7 +93,9 @@ std::optional<ConstantTensor> Scaled(const ConstantTensor& weight, const Channel
   const Strides strides = DenseStrides(sizes, order);
   const absl::StatusOr<Storage> dense = weight.Dense(order);
   if (!dense.ok()) return std::nullopt;
-  std::vector<std::byte> scaled(dense->bytes.size());
+  absl::StatusOr<FileBytes> created = CreateZeros(dense->bytes.size());
+  if (!created.ok()) return std::nullopt;
+  const absl::Span<std::byte> scaled = created->bytes;
   // Per channel: the sum of rounding errors and the sum of magnitudes.
   std::vector<double> error(factors.size()), magnitude(factors.size());
   const int axis = channels.axis;
@@ -121,13 +124,15 @@ std::optional<ConstantTensor> Scaled(const ConstantTensor& weight, const Channel
       magnitude[channel] += run_magnitude;
     }
   });
+  ReleasePages(dense->bytes);
+  ReleasePages(scaled);
   // Conversions to half precision round twice, which adds a little to the unit roundoff.
   const double most = UnitRoundoff(weight.dtype()) * (1 + 0x1p-10);
   for (size_t c = 0; c < factors.size(); ++c) {
     if (!(error[c] <= most * magnitude[c]) || !std::isfinite(magnitude[c])) return std::nullopt;
   }
-  auto result =
-      ConstantTensor::Create(weight.dtype(), sizes, strides, 0, Storage::Own(std::move(scaled)));
+  auto result = ConstantTensor::Create(weight.dtype(), sizes, strides, 0,
+                                       {std::move(created->owner), scaled});
   if (!result.ok()) return std::nullopt;
   return *std::move(result);
 }

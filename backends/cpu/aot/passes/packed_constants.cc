@@ -17,7 +17,6 @@
 #include "backends/cpu/quantized_calls.h"
 #include "exir/ir/mapped_pages.h"
 #include "exir/passes/constant_input.h"
-#include "runtime/core/arena.h"
 #include "runtime/core/budget.h"
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
@@ -46,19 +45,6 @@ struct MatrixOrder {
   uint8_t order[2] = {0, 1};
   int64_t row_stride = n, column_stride = 1;
 };
-
-// Returns zeros in a temporary file, or in memory if they are few or a file cannot be created.
-absl::StatusOr<exir::FileBytes> Zeros(uint64_t bytes) {
-  constexpr uint64_t kLarge = uint64_t{1} << 18;
-  if (bytes >= kLarge) {
-    if (std::optional<exir::FileBytes> file = exir::CreateFileBytes(bytes)) return *std::move(file);
-  }
-  // AlignedBuffer pages are zero without being written, and large pages reduce their number.
-  ABSL_ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Create(bytes));
-  auto owner = std::make_shared<const AlignedBuffer>(std::move(buffer));
-  const absl::Span<std::byte> zeros = owner->span();
-  return exir::FileBytes{std::move(owner), zeros};
-}
 
 absl::Status TooLarge(const Sizes& sizes) {
   return absl::InvalidArgumentError(
@@ -120,7 +106,8 @@ absl::StatusOr<exir::ValueId> PackedConstants::AddFromTensor(const ConstantView&
   // Columns are padded to a full panel; with few columns the packed form is much larger.
   ABSL_RETURN_IF_ERROR(TakeBytes(static_cast<uint64_t>(*count) * sizeof(To),
                                  absl::StrCat("a packed constant ", FormatSizes(tensor->sizes()))));
-  ABSL_ASSIGN_OR_RETURN(exir::FileBytes packed, Zeros(static_cast<uint64_t>(*count) * sizeof(To)));
+  ABSL_ASSIGN_OR_RETURN(exir::FileBytes packed,
+                        exir::CreateZeros(static_cast<uint64_t>(*count) * sizeof(To)));
   ABSL_RETURN_IF_ERROR(make(*tensor, reinterpret_cast<To*>(packed.bytes.data())));
   exir::ReleasePages(packed.bytes);
   return Insert<To>(view, form.suffix, std::move(key), {std::move(packed.owner), packed.bytes},
