@@ -4,23 +4,16 @@
 
 #include <algorithm>
 #include <string>
-#include <tuple>
 #include <utility>
 
-#include "absl/algorithm/container.h"
-#include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "exir/backend/partitioner_sequence.h"
 #include "exir/backend/transforms/device_copies.h"
 #include "exir/backend/transforms/edge_to_backend_ops.h"
-#include "exir/flop_count.h"
 #include "exir/functionalize/rebase_as_strided.h"
 #include "exir/functionalize/training_to_aten.h"
 #include "exir/ir/graph_editor.h"
@@ -29,7 +22,6 @@
 #include "exir/ir/text.h"
 #include "exir/method_state.h"
 #include "exir/model_file.h"
-#include "exir/passes/bound_data_sizes.h"
 #include "exir/passes/edge_verifier.h"
 #include "exir/passes/fold_expands.h"
 #include "exir/passes/fold_input_views.h"
@@ -39,6 +31,7 @@
 #include "exir/passes/propagate_constants.h"
 #include "exir/passes/seed_random_ops.h"
 #include "exir/passes/to_edge_passes.h"
+#include "exir/size_bounds.h"
 #include "exir/training_mode.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
@@ -115,107 +108,6 @@ uint64_t ArchiveBytes(const std::vector<MethodArchive>& methods) {
   return bytes;
 }
 
-uint64_t ConstantBytes(const ExportedProgram& program) {
-  uint64_t bytes = 0;
-  for (const ConstantMap* map : {&program.state_dict, &program.constants}) {
-    for (const auto& [name, tensor] : *map) bytes += tensor.view().nbytes();
-  }
-  return bytes;
-}
-
-// Adds the cost of one delegate to that of several.
-void AddCost(const DelegateCost& cost, DelegateCost& sum) {
-  sum.memory_bytes += cost.memory_bytes;
-  sum.kernel_calls += cost.kernel_calls;
-  for (const DelegateCost::GenericKernel& kernel : cost.generic) {
-    const auto same =
-        absl::c_find_if(sum.generic, [&](const auto& k) { return k.op == kernel.op; });
-    if (same == sum.generic.end()) {
-      sum.generic.push_back(kernel);
-    } else {
-      same->calls += kernel.calls;
-      same->bytes += kernel.bytes;
-    }
-  }
-}
-
-bool IsDelegateCall(const Node& node, const OpRegistry& ops) {
-  return node.target == ops.CallDelegate();
-}
-
-// Rejection reasons of the partitioners by method, graph and node; each reason once.
-using Reasons =
-    absl::btree_map<std::tuple<std::string, std::string, std::string>, std::vector<std::string>>;
-
-Reasons ReasonsOf(const std::vector<Refusal>& refusals) {
-  Reasons reasons;
-  for (const auto& [method, graph, node, reason] : refusals) {
-    std::vector<std::string>& all = reasons[{method, graph, node}];
-    if (!absl::c_linear_search(all, reason)) all.push_back(reason);
-  }
-  return reasons;
-}
-
-void ReportDelegation(const std::string& method, const ExportedProgram& program,
-                      const Reasons& reasons, PipelineReport& report) {
-  DelegationReport left{.method = method, .backend_id = ""};
-  std::vector<DelegationReport> backends;
-  const std::vector<double> runs = RunsOfGraphs(program);
-  for (uint32_t g = 0; g < program.graphs.size(); ++g) {
-    const Graph& graph = program.graphs[GraphId(g)];
-    for (NodeId id : graph.nodes()) {
-      const Node& node = graph.node(id);
-      if (!IsDelegateCall(node, *program.ops)) {
-        ++left.nodes;
-        const double flops = runs[g] * FlopsOf(program, graph, node);
-        left.flops += flops;
-        const auto reason = reasons.find({method, graph.name(), node.name});
-        report.left_over.push_back({.method = method,
-                                    .graph = graph.name(),
-                                    .node = node.name,
-                                    .op = node.target->text_name(),
-                                    .source = node.provenance.ToString(),
-                                    .reason = reason == reasons.end()
-                                                  ? "no partitioner requested it"
-                                                  : absl::StrJoin(reason->second, "; "),
-                                    .flops = flops});
-        continue;
-      }
-      const ModuleId* module = node.arguments[0].get_if<ModuleId>();
-      if (module == nullptr) continue;
-      const LoweredBackendModule& lowered = *program.lowered_modules[*module];
-      DelegationReport* entry = nullptr;
-      for (DelegationReport& b : backends) {
-        if (b.backend_id == lowered.backend_id) entry = &b;
-      }
-      if (entry == nullptr) {
-        entry = &backends.emplace_back(
-            DelegationReport{.method = method, .backend_id = lowered.backend_id});
-      }
-      if (!lowered.delegate_info.empty()) {
-        report.delegate_info.push_back(
-            {.method = method,
-             .backend_id = lowered.backend_id,
-             .node = node.name,
-             .lines = absl::StrSplit(absl::StripSuffix(lowered.delegate_info, "\n"), '\n')});
-      }
-      AddCost(lowered.cost, entry->cost);
-      ++entry->delegate_calls;
-      entry->flops += runs[g] * FlopsOf(lowered.original);
-      for (const Graph& inner : lowered.original.graphs) entry->nodes += inner.num_nodes();
-      entry->constant_bytes += ConstantBytes(lowered.original);
-    }
-  }
-  left.constant_bytes = ConstantBytes(program);
-  for (DelegationReport& b : backends) {
-    absl::c_sort(b.cost.generic, [](const auto& x, const auto& y) {
-      return std::tie(y.bytes, x.op) < std::tie(x.bytes, y.op);
-    });
-    report.delegation.push_back(std::move(b));
-  }
-  report.delegation.push_back(std::move(left));
-}
-
 // Verification rules of edge programs: all but E2, because Belay also runs operators that are not
 // core.
 EdgeVerifierOptions EdgeRules(bool dim_order, bool any_order = false) {
@@ -225,75 +117,6 @@ EdgeVerifierOptions EdgeRules(bool dim_order, bool any_order = false) {
   rules.check_core = false;
   rules.allow_float8 = true;
   return rules;
-}
-
-// Gives an upper bound to unbounded symbols that occur in a tensor's size.
-void BoundSizes(ExportedProgram& program, int64_t most) {
-  for (const Graph& graph : program.graphs) {
-    const auto bound = [&](ValueId id) {
-      const TensorMeta* tensor = graph.value(id).tensor();
-      if (tensor == nullptr) return;
-      std::vector<std::string> symbols;
-      for (const SymInt& size : tensor->sizes) {
-        if (!size.AsInt().has_value()) size.CollectSymbols(symbols);
-      }
-      for (const std::string& symbol : symbols) {
-        SymRange& range = program.ranges[symbol];
-        if (range.max == SymRange::kUnboundedAbove) range.max = std::max(range.min, most);
-      }
-    };
-    for (ValueId id : graph.inputs()) bound(id);
-    for (NodeId node : graph.nodes()) {
-      for (const NodeOutput& output : graph.node(node).outputs) {
-        for (ValueId id : output.values) bound(id);
-      }
-    }
-  }
-}
-
-// Lowers the upper bounds of these symbols of the program. Adds those that it has to `found`.
-absl::Status BoundSymbols(ExportedProgram& program,
-                          const absl::btree_map<std::string, int64_t>& bounds,
-                          absl::flat_hash_set<std::string>& found) {
-  for (const auto& [symbol, most] : bounds) {
-    const auto range = program.ranges.find(symbol);
-    if (range == program.ranges.end()) continue;
-    found.insert(symbol);
-    if (most < range->second.min) {
-      return absl::InvalidArgumentError(absl::StrCat("the size ", symbol, " is at least ",
-                                                     range->second.min,
-                                                     ", the upper bound given for it is ", most));
-    }
-    range->second.max = std::min(range->second.max, most);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckSizeBounds(const MethodPrograms& methods,
-                             const absl::btree_map<std::string, int64_t>& bounds,
-                             const absl::flat_hash_set<std::string>& found) {
-  for (const auto& [symbol, most] : bounds) {
-    if (found.contains(symbol)) continue;
-    absl::btree_set<std::string> known;
-    for (const auto& [name, program] : methods) {
-      for (const auto& [other, range] : program.ranges) known.insert(other);
-    }
-    return absl::InvalidArgumentError(
-        absl::StrCat("unknown size '", symbol, "' in the upper bounds of sizes; the program has: ",
-                     known.empty() ? "none" : absl::StrJoin(known, ", ")));
-  }
-  return absl::OkStatus();
-}
-
-// Bounds sizes by the options, then data-dependent sizes by their operators. A bound of the options
-// for all unbounded sizes also applies to those that operators bound.
-absl::Status BoundAllSizes(const std::string& method, ExportedProgram& program,
-                           const PipelineOptions& options,
-                           absl::flat_hash_set<std::string>& found) {
-  const absl::Status bounded = BoundSymbols(program, options.size_bounds, found);
-  if (!bounded.ok()) return Annotate(bounded, absl::StrCat("method '", method, "'"));
-  if (options.unbounded_size.has_value()) BoundSizes(program, *options.unbounded_size);
-  return BoundDataSizes().run(program).status();
 }
 
 absl::Status VerifyMethodsAs(const MethodPrograms& methods, const EdgeVerifierOptions& rules) {
@@ -569,7 +392,8 @@ absl::StatusOr<MethodPrograms> ToStageWithinBudget(MethodPrograms methods, Stage
     const std::vector<const Partitioner*>& partitioners = options.partitioners.Of(name);
     ABSL_RETURN_IF_ERROR(
         TransformBeforeDecomposition(name, program, partitioners, to_edge.passes, report));
-    ABSL_RETURN_IF_ERROR(BoundAllSizes(name, program, options, bounded));
+    ABSL_RETURN_IF_ERROR(
+        BoundSizes(name, program, options.size_bounds, options.unbounded_size, bounded));
     to_edge.decompose =
         KeepFor(program, partitioners, report == nullptr ? nullptr : &report->notes);
     absl::StatusOr<ExportedProgram> edge =
@@ -582,7 +406,8 @@ absl::StatusOr<MethodPrograms> ToStageWithinBudget(MethodPrograms methods, Stage
       }
     }
     // Lowering also creates symbols.
-    ABSL_RETURN_IF_ERROR(BoundAllSizes(name, program, options, bounded));
+    ABSL_RETURN_IF_ERROR(
+        BoundSizes(name, program, options.size_bounds, options.unbounded_size, bounded));
     if (const std::vector<Pass>& passes = options.transform_passes.Of(name); !passes.empty()) {
       ABSL_RETURN_IF_ERROR(
           RunOn("transform passes", name, program, passes, to_edge.passes, report));
@@ -630,8 +455,7 @@ absl::StatusOr<MethodPrograms> ToStageWithinBudget(MethodPrograms methods, Stage
   }
   clock.Stop();
   if (report != nullptr) {
-    const Reasons reasons = ReasonsOf(refusals);
-    for (const auto& [name, program] : methods) ReportDelegation(name, program, reasons, *report);
+    ReportDelegation(methods, refusals, *report);
   }
   if (options.after_to_backend) options.after_to_backend(methods);
 
