@@ -1,6 +1,7 @@
 // Byte pair encoding: merges the adjacent pair of the lowest rank until no pair has a merge
 // (Sennrich et al. 2016, "Neural Machine Translation of Rare Words with Subword Units").
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,6 +13,9 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/llm/tokenizer/token_model.h"
@@ -157,6 +161,67 @@ absl::StatusOr<std::pair<std::string_view, std::string_view>> ReadMerge(
   return json.Error(absl::StrCat("[", index, "]: expected a pair of tokens"));
 }
 
+// Reads merges in blocks, so that the cache misses of their lookups overlap.
+class MergeReader {
+ public:
+  // `count`: merges for which memory is reserved.
+  MergeReader(const JsonValue& json, const Vocabulary& vocabulary, std::string_view prefix,
+              size_t count)
+      : json_(json), vocabulary_(vocabulary), prefix_(prefix) {
+    merges_.reserve(count);
+  }
+
+  absl::Status Add(simdjson::dom::element element, size_t index) {
+    ABSL_ASSIGN_OR_RETURN(const auto pair, ReadMerge(json_, element, index));
+    const auto& [left, right] = pair;
+    std::string_view rest = right;
+    if (!prefix_.empty() && rest.starts_with(prefix_)) rest.remove_prefix(prefix_.size());
+    const size_t i = size_++;
+    merged_[i].assign(left).append(rest);
+    strings_[3 * i] = left;
+    strings_[3 * i + 1] = right;
+    strings_[3 * i + 2] = merged_[i];
+    if (size_ < kBlock) return absl::OkStatus();
+    return AddBlock();
+  }
+  absl::StatusOr<Merges> Finish() && {
+    ABSL_RETURN_IF_ERROR(AddBlock());
+    return std::move(merges_);
+  }
+
+ private:
+  static constexpr size_t kBlock = 16;
+
+  absl::Status AddBlock() {
+    std::array<int32_t, 3 * kBlock> ids;
+    vocabulary_.FindAll(absl::MakeConstSpan(strings_).first(3 * size_), absl::MakeSpan(ids));
+    for (size_t i = 0; i < size_; ++i) merges_.prefetch(PairKey(ids[3 * i], ids[3 * i + 1]));
+    for (size_t i = 0; i < size_; ++i) {
+      const int32_t left = ids[3 * i], right = ids[3 * i + 1], both = ids[3 * i + 2];
+      const size_t index = added_ + i;
+      if (left < 0 || right < 0 || both < 0) {
+        return json_.Error(absl::StrCat("[", index, "]: expected tokens of the vocabulary, got ",
+                                        Quoted(strings_[3 * i]), ", ", Quoted(strings_[3 * i + 1]),
+                                        " and their concatenation"));
+      }
+      merges_.insert_or_assign(PairKey(left, right), Merge{static_cast<uint32_t>(index), both});
+    }
+    added_ += size_;
+    size_ = 0;
+    return absl::OkStatus();
+  }
+
+  const JsonValue& json_;
+  const Vocabulary& vocabulary_;
+  const std::string_view prefix_;
+  Merges merges_;
+  size_t added_ = 0;  // merges before the block
+  size_t size_ = 0;   // of the block
+  // Left token, right token and their concatenation.
+  std::array<std::string_view, 3 * kBlock> strings_;
+  std::array<std::string, kBlock> merged_;
+};
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TokenModel>> ReadBpe(const JsonValue& json, int64_t max_size) {
@@ -174,32 +239,18 @@ absl::StatusOr<std::unique_ptr<TokenModel>> ReadBpe(const JsonValue& json, int64
   }
   const JsonValue field = json["merges"];
   ABSL_ASSIGN_OR_RETURN(const simdjson::dom::array array, field.Array());
-  Merges merges;
-  merges.reserve(std::min(array.size(), static_cast<size_t>(max_size)));
-  std::string merged;
+  MergeReader reader(field, vocabulary, options.prefix,
+                     std::min(array.size(), static_cast<size_t>(max_size)));
   size_t index = 0;
   for (const simdjson::dom::element element : array) {
     if (index >= static_cast<size_t>(max_size)) {
       return field.Error(absl::StrCat("expected at most ", max_size, " merges"),
                          absl::StatusCode::kResourceExhausted);
     }
-    ABSL_ASSIGN_OR_RETURN(const auto pair, ReadMerge(field, element, index));
-    const auto& [left, right] = pair;
-    std::string_view rest = right;
-    if (!options.prefix.empty() && rest.starts_with(options.prefix)) {
-      rest.remove_prefix(options.prefix.size());
-    }
-    merged.assign(left).append(rest);
-    const std::optional<int32_t> a = vocabulary.Find(left), b = vocabulary.Find(right),
-                                 both = vocabulary.Find(merged);
-    if (!a.has_value() || !b.has_value() || !both.has_value()) {
-      return field.Error(absl::StrCat("[", index, "]: expected tokens of the vocabulary, got ",
-                                      Quoted(left), ", ", Quoted(right),
-                                      " and their concatenation"));
-    }
-    merges.insert_or_assign(PairKey(*a, *b), Merge{static_cast<uint32_t>(index), *both});
+    ABSL_RETURN_IF_ERROR(reader.Add(element, index));
     ++index;
   }
+  ABSL_ASSIGN_OR_RETURN(Merges merges, std::move(reader).Finish());
   return std::make_unique<BpeModel>(std::move(vocabulary), std::move(options), std::move(merges));
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/llm/tokenizer/token_model.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "runtime/core/status_macros.h"
@@ -20,22 +21,51 @@ absl::Status Vocabulary::Add(std::string_view token, int64_t id, int64_t max_siz
         absl::StrCat("expected ids below ", max_size, ", got ", id, " of ", Quoted(token)));
   }
   const auto index = static_cast<size_t>(id);
-  if (index >= tokens_->size()) tokens_->resize(index + 1);
-  Entry& entry = (*tokens_)[index];
-  if (entry.exists) {
-    if (entry.token == token) return absl::OkStatus();
+  if (const std::optional<std::string_view> other = Token(id); other.has_value()) {
+    if (*other == token) return absl::OkStatus();
     return absl::InvalidArgumentError(
-        absl::StrCat("id ", id, " is that of ", Quoted(entry.token), " and of ", Quoted(token)));
+        absl::StrCat("id ", id, " is that of ", Quoted(*other), " and of ", Quoted(token)));
   }
-  entry = {std::string(token), true};
-  ids_.insert(static_cast<int32_t>(id));  // keeps the first id of a token
+  if (index >= tokens_.size()) tokens_.resize(index + 1);
+  tokens_[index] = {bytes_.size(), token.size()};
+  bytes_.append(token);
+  Reserve(used_ + 1);
+  const uint32_t hash = HashOf(token);
+  Slot& slot = slots_[FindSlot(token, hash)];
+  if (slot.id >= 0) return absl::OkStatus();  // keeps the first id of a token
+  slot = {hash, static_cast<int32_t>(id)};
+  ++used_;
   return absl::OkStatus();
+}
+
+size_t Vocabulary::FindSlot(std::string_view token, uint32_t hash) const {
+  const size_t mask = slots_.size() - 1;
+  size_t i = hash & mask;
+  while (slots_[i].id >= 0 && (slots_[i].hash != hash || At(slots_[i].id) != token)) {
+    i = (i + 1) & mask;
+  }
+  return i;
+}
+
+void Vocabulary::Reserve(size_t count) {
+  if (slots_.size() / 2 >= count) return;
+  std::vector<Slot> slots(std::bit_ceil(2 * count));
+  const size_t mask = slots.size() - 1;
+  for (const Slot& slot : slots_) {
+    if (slot.id < 0) continue;
+    size_t i = slot.hash & mask;
+    while (slots[i].id >= 0) i = (i + 1) & mask;
+    slots[i] = slot;
+  }
+  slots_ = std::move(slots);
 }
 
 absl::StatusOr<Vocabulary> Vocabulary::Read(const JsonValue& json, int64_t max_size) {
   ABSL_ASSIGN_OR_RETURN(const simdjson::dom::object object, json.Object());
   Vocabulary vocabulary;
-  vocabulary.ids_.reserve(std::min(object.size(), static_cast<size_t>(max_size)));
+  const size_t count = std::min(object.size(), static_cast<size_t>(max_size));
+  vocabulary.Reserve(count);
+  vocabulary.tokens_.reserve(count);
   for (const simdjson::dom::key_value_pair field : object) {
     int64_t id;
     if (field.value.get_int64().get(id) != 0) {
@@ -49,14 +79,38 @@ absl::StatusOr<Vocabulary> Vocabulary::Read(const JsonValue& json, int64_t max_s
 }
 
 std::optional<int32_t> Vocabulary::Find(std::string_view token) const {
-  const auto it = ids_.find(token);
-  return it == ids_.end() ? std::nullopt : std::optional(*it);
+  const int32_t id = slots_[FindSlot(token, HashOf(token))].id;
+  return id < 0 ? std::nullopt : std::optional(id);
 }
 
-const std::string* Vocabulary::Token(int64_t id) const {
-  if (id < 0 || id >= size()) return nullptr;
-  const Entry& entry = (*tokens_)[static_cast<size_t>(id)];
-  return entry.exists ? &entry.token : nullptr;
+void Vocabulary::FindAll(absl::Span<const std::string_view> tokens, absl::Span<int32_t> ids) const {
+  constexpr size_t kBlock = 32;
+  const size_t mask = slots_.size() - 1;
+  for (size_t begin = 0; begin < tokens.size(); begin += kBlock) {
+    const size_t count = std::min(kBlock, tokens.size() - begin);
+    uint32_t hashes[kBlock];
+    // Each loop prefetches the memory that the next one reads.
+    for (size_t i = 0; i < count; ++i) {
+      hashes[i] = HashOf(tokens[begin + i]);
+      __builtin_prefetch(&slots_[hashes[i] & mask]);
+    }
+    for (size_t i = 0; i < count; ++i) {
+      const int32_t id = slots_[hashes[i] & mask].id;
+      ids[begin + i] = id;
+      if (id >= 0) __builtin_prefetch(&tokens_[static_cast<size_t>(id)]);
+    }
+    for (size_t i = 0; i < count; ++i) {
+      if (ids[begin + i] >= 0) __builtin_prefetch(At(ids[begin + i]).data());
+    }
+    for (size_t i = 0; i < count; ++i) {
+      ids[begin + i] = slots_[FindSlot(tokens[begin + i], hashes[i])].id;
+    }
+  }
+}
+
+std::optional<std::string_view> Vocabulary::Token(int64_t id) const {
+  if (id < 0 || id >= size() || tokens_[static_cast<size_t>(id)].size == kGap) return std::nullopt;
+  return At(static_cast<int32_t>(id));
 }
 
 bool AppendByteTokens(const Vocabulary& vocabulary, std::string_view bytes,

@@ -169,7 +169,7 @@ absl::StatusOr<std::string> Tokenizer::Decode(absl::Span<const int32_t> tokens,
   strings.reserve(tokens.size());
   for (int32_t id : tokens) {
     if (!special_tokens && IsSpecial(id)) continue;
-    if (const std::string* token = Token(id); token != nullptr) strings.push_back(*token);
+    if (const auto token = Token(id); token.has_value()) strings.emplace_back(*token);
   }
   return impl_->decoder.Apply(std::move(strings));
 }
@@ -179,9 +179,9 @@ std::optional<int32_t> Tokenizer::TokenId(std::string_view token) const {
   return id.has_value() ? id : impl_->model->vocabulary().Find(token);
 }
 
-const std::string* Tokenizer::Token(int64_t id) const {
+std::optional<std::string_view> Tokenizer::Token(int64_t id) const {
   const AddedToken* added = impl_->added.Find(id);
-  return added != nullptr ? &added->content : impl_->model->vocabulary().Token(id);
+  return added != nullptr ? added->content : impl_->model->vocabulary().Token(id);
 }
 
 bool Tokenizer::IsSpecial(int64_t id) const {

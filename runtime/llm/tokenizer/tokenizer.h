@@ -24,7 +24,7 @@ struct TokenizerLimits {
   uint64_t text_bytes = uint64_t{64} << 20;  // of Encode
 };
 
-// Immutable; thread-safe. Move-only. Memory: about 60 bytes per token and 30 per merge.
+// Immutable; thread-safe. Move-only. Memory: about 50 bytes per token and 30 per merge.
 class Tokenizer {
  public:
   // Reads a file's content, which may be any bytes. Fields `truncation` and `padding` are ignored.
@@ -51,8 +51,8 @@ class Tokenizer {
                                      bool special_tokens = false) const;
 
   std::optional<int32_t> TokenId(std::string_view token) const;
-  // nullptr for an id without a token.
-  const std::string* Token(int64_t id) const;
+  // nullopt for an id without a token. The tokenizer must outlive the string.
+  std::optional<std::string_view> Token(int64_t id) const;
   bool IsSpecial(int64_t id) const;
   // One more than the largest id.
   int64_t vocabulary_size() const;

@@ -109,10 +109,10 @@ TEST(TokenizerTest, FindsTokensByIdAndName) {
   EXPECT_EQ(tokenizer.TokenId("ab"), 2);
   EXPECT_EQ(tokenizer.TokenId("<s>"), 7);
   EXPECT_EQ(tokenizer.TokenId("c"), std::nullopt);
-  EXPECT_EQ(*tokenizer.Token(1), "b");
-  EXPECT_EQ(*tokenizer.Token(7), "<s>");
-  EXPECT_EQ(tokenizer.Token(5), nullptr);
-  EXPECT_EQ(tokenizer.Token(-1), nullptr);
+  EXPECT_EQ(tokenizer.Token(1), "b");
+  EXPECT_EQ(tokenizer.Token(7), "<s>");
+  EXPECT_EQ(tokenizer.Token(5), std::nullopt);
+  EXPECT_EQ(tokenizer.Token(-1), std::nullopt);
   EXPECT_TRUE(tokenizer.IsSpecial(7));
   EXPECT_FALSE(tokenizer.IsSpecial(0));
   EXPECT_THAT(*tokenizer.Encode("aba<s>b"), ElementsAre(2, 0, 7, 1));
@@ -184,6 +184,50 @@ TEST(TokenizerTest, RejectsFieldsOfWrongTypesWithTheirPath) {
               says("post_processor.single: expected one sequence A"));
   EXPECT_THAT(StatusOf(Json(R"("post_processor":{"type":"BertProcessing","cls":["a"],"sep":[]})")),
               says("post_processor.cls: expected a token and its id"));
+}
+
+TEST(TokenizerTest, ReadsManyTokensAndMerges) {
+  // Tokens of two bytes of an alphabet, whose merges are in descending order.
+  constexpr int kLetters = 64;
+  const auto letter = [](int i) {
+    return absl::StrCat("\\u", absl::Hex(0x400 + i, absl::kZeroPad4));
+  };
+  std::string vocabulary, merges;
+  for (int i = 0; i < kLetters; ++i) {
+    absl::StrAppend(&vocabulary, i == 0 ? "" : ",", "\"", letter(i), "\":", i);
+  }
+  for (int i = 0; i < kLetters * kLetters; ++i) {
+    const std::string a = letter(i / kLetters), b = letter(i % kLetters);
+    absl::StrAppend(&vocabulary, ",\"", a, b, "\":", 2 * i + kLetters);  // ids with gaps
+    merges = absl::StrCat("[\"", a, "\",\"", b, "\"]", i == 0 ? "" : ",", merges);
+  }
+  const auto model = [&](const std::string& more) {
+    return Json("", absl::StrCat(R"({"type":"BPE","vocab":{)", vocabulary, R"(},"merges":[)",
+                                 merges, more, "]}"));
+  };
+  ASSERT_OK_AND_ASSIGN(const Tokenizer tokenizer, Tokenizer::FromJson(model("")));
+  // The pair of larger letters has the lower rank.
+  ASSERT_OK_AND_ASSIGN(const std::vector<int32_t> ids, tokenizer.Encode("\u0401\u0402\u0403"));
+  EXPECT_THAT(ids, ElementsAre(1, 2 * (2 * kLetters + 3) + kLetters));
+  for (int i = 0; i < kLetters * kLetters; ++i) {
+    const int64_t id = 2 * i + kLetters;
+    ASSERT_TRUE(tokenizer.Token(id).has_value());
+    EXPECT_EQ(tokenizer.TokenId(*tokenizer.Token(id)), id);
+    EXPECT_EQ(tokenizer.Token(id + 1), std::nullopt);
+  }
+  EXPECT_THAT(StatusOf(model(R"(,["\u0401","\u0402"],["x","y"])")),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("model.merges: [4097]: expected tokens of the vocabulary")));
+}
+
+TEST(TokenizerTest, TheLastOfEqualMergesDecides) {
+  ASSERT_OK_AND_ASSIGN(
+      const Tokenizer tokenizer,
+      Tokenizer::FromJson(Json(
+          "",
+          R"({"type":"BPE","vocab":{"a":0,"b":1,"c":2,"ab":3,"bc":4},"merges":["a b","b c","a b"]})")));
+  ASSERT_OK_AND_ASSIGN(const std::vector<int32_t> ids, tokenizer.Encode("abc"));
+  EXPECT_THAT(ids, ElementsAre(0, 4));
 }
 
 TEST(TokenizerTest, LimitsSizes) {
