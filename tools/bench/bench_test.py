@@ -11,6 +11,7 @@ import shutil
 import stat
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 import bench
 import figures
@@ -193,7 +194,49 @@ class LanguageModelsTest(unittest.TestCase):
         self.assertIn("| Q4_0 | generation after 16 | 21.0 | 40.0 | **0.53** |", written["language_models.md"])
         self.assertIn("## Small, 1 thread", written["language_models.md"])
         self.assertIn("| llama.cpp | b1 |", written["README.md"])
+        self.assertNotIn("Open to first token", written["language_models.md"])
         self.assertIn("| Belay: build | optimized |", written["README.md"])
+
+
+    def test_page_compares_weights_of_several_peers(self):
+        rounds = [{"belay": {"tg16": 60, "tg512": 50}, "llama_cpp": {"tg16": 30, "tg512": 25}, "openvino": {"tg16": 80, "tg512": 40}}]
+        case = {"title": "Small", "weights": "Q8_0", "threads": 2, "peer_weights": {"openvino": "int8"}, "rounds": rounds}
+        opened = {"title": "Small", "weights": "Q8_0", "rounds": [{"belay": {"seconds": 0.2, "mb": 330}, "llama_cpp": {"seconds": 0.5, "mb": 300}}]}
+        result = {**result_of(), "language_models": [case], "language_open": [opened]}
+        written = pages.pages_of(figures.add(NO_DATA, result))
+        page = written["language_models.md"]
+        self.assertIn("## Small, 2 threads, llama.cpp", page)
+        self.assertIn("| Q8_0 | generation after 16 | 60.0 | 30.0 | 2.00 |", page)
+        self.assertIn("## Small, 2 threads, OpenVINO", page)
+        self.assertIn("| Q8_0, int8 | generation after 16 | 60.0 | 80.0 | **0.75** |", page)
+        self.assertIn("| 0.200 | 0.500 | 0.40 | 330 | 300 | 1.10 |", page)
+        self.assertIn("(language_models.svg)", page)
+
+    def test_plot_has_a_line_per_weights_and_runner(self):
+        rounds = [{"belay": {"pp128": 300, "tg16": 60, "tg512": 50}, "llama_cpp": {"pp128": 9, "tg16": 30, "tg512": 25}}]
+        cases = [{"title": "A & B", "weights": weights, "threads": 1, "rounds": rounds} for weights in ("F32", "Q4_0")]
+        plot = pages.pages_of(figures.add(NO_DATA, {**result_of(), "language_models": cases}))["language_models.svg"]
+        root = xml.etree.ElementTree.fromstring(plot)
+        lines = root.findall("{http://www.w3.org/2000/svg}polyline")
+        self.assertEqual(len(lines), 4)
+        self.assertEqual(sum("stroke-dasharray" in line.attrib for line in lines), 2)
+        texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+        for expected in ("A & B, Fast CPU, 1 thread", "F32", "Q4_0", "Belay", "llama.cpp", "16", "512", "60"):
+            self.assertIn(expected, texts)
+        heights = [[float(point.split(",")[1]) for point in line.get("points").split()] for line in lines]
+        self.assertGreater(heights[0][1], heights[0][0])  # fewer tokens per second are lower
+        self.assertGreater(heights[1][0], heights[0][0])
+
+    def test_writes_and_checks_the_plot(self):
+        rounds = [{"belay": {"tg16": 60}, "llama_cpp": {"tg16": 30}}]
+        result = {**result_of(), "language_models": [{"title": "Small", "weights": "F32", "threads": 1, "rounds": rounds}]}
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            figures.save(folder / "data", figures.add(NO_DATA, result))
+            pages.write(folder)
+            self.assertEqual(pages.check(folder), [])
+            (folder / "language_models.svg").write_text("<svg/>")
+            self.assertIn("language_models.svg", pages.check(folder)[0])
 
 
 class PagesTest(unittest.TestCase):

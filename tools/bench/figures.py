@@ -24,7 +24,8 @@ COLUMNS = {
     "errors": ("run", "model", "runner", "error"),
     "lowering": ("run", "model", "runner", "seconds", "peak_mb", "to_executorch"),
     "limits": ("run", "limit", "best", "median"),
-    "language_models": ("run", "model", "weights", "threads", "test", "belay_per_s", "llama_cpp_per_s", "ratio"),
+    "language_models": ("run", "model", "weights", "threads", "test", "belay_per_s", "peer", "peer_weights", "peer_per_s", "ratio"),
+    "language_open": ("run", "model", "weights", "belay_s", "llama_cpp_s", "ratio", "belay_mb", "llama_cpp_mb", "memory_ratio"),
     "kernels": ("run", "model", "kernel", "fastest_us", "median_us", "gops", "share_percent"),
 }
 # A new run replaces the rows of its CPU with equal values in these columns.
@@ -35,6 +36,7 @@ REPLACED = {
     "errors": ("model",),
     "lowering": ("model",),
     "language_models": ("model",),
+    "language_open": ("model",),
     "limits": (),
     "kernels": (),
 }
@@ -209,20 +211,35 @@ def lowering_rows(entry):
 
 
 def language_rows(case):
-    """A row per test; `rounds` have {runner: {test: tokens per second}}."""
+    """A row per peer and test; `rounds` have {runner: {test: tokens per second}}."""
     rows = []
-    for test in case["rounds"][0]["belay"]:
-        ours, theirs = ([r[runner][test] for r in case["rounds"]] for runner in ("belay", "llama_cpp"))
-        rows.append({
-            "model": case["title"],
-            "weights": case["weights"],
-            "threads": case["threads"],
-            "test": test,
-            "belay_per_s": number(measures.median(ours)),
-            "llama_cpp_per_s": number(measures.median(theirs)),
-            "ratio": formatted(measures.median([a / b for a, b in zip(ours, theirs)]), ".2f"),
-        })
+    for peer in case["rounds"][0]:
+        if peer == "belay":
+            continue
+        for test in case["rounds"][0][peer]:
+            ours, theirs = ([r[runner][test] for r in case["rounds"]] for runner in ("belay", peer))
+            rows.append({
+                "model": case["title"],
+                "weights": case["weights"],
+                "threads": case["threads"],
+                "test": test,
+                "belay_per_s": number(measures.median(ours)),
+                "peer": peer,
+                "peer_weights": case.get("peer_weights", {}).get(peer, case["weights"]),
+                "peer_per_s": number(measures.median(theirs)),
+                "ratio": formatted(measures.median([a / b for a, b in zip(ours, theirs)]), ".2f"),
+            })
     return rows
+
+
+def open_row(case):
+    """`rounds` have {runner: {"seconds": …, "mb": …}}."""
+    row = {"model": case["title"], "weights": case["weights"]}
+    for unit, key, ratio in (("s", "seconds", "ratio"), ("mb", "mb", "memory_ratio")):
+        ours, theirs = ([r[runner][key] for r in case["rounds"]] for runner in ("belay", "llama_cpp"))
+        row[f"belay_{unit}"], row[f"llama_cpp_{unit}"] = number(measures.median(ours)), number(measures.median(theirs))
+        row[ratio] = formatted(measures.median([a / b for a, b in zip(ours, theirs)]), ".2f")
+    return row
 
 
 def limits_rows(limits):
@@ -288,6 +305,7 @@ def of_result(result, run, cpu, note=""):
         ],
         "lowering": [row for entry in result["lowering"] for row in lowering_rows(entry)],
         "language_models": [row for case in result.get("language_models", []) for row in language_rows(case)],
+        "language_open": [open_row(case) for case in result.get("language_open", [])],
         "limits": limits_rows(limits) if limits else [],
         "kernels": kernels_rows(result["kernels"], limits) if limits and result.get("kernels") else [],
     }

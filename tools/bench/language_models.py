@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Measures a language model beside llama.cpp: tokens per second of prompts and of generation.
+"""Measures a language model beside llama.cpp and OpenVINO: tokens per second of prompts and of generation, time to the first token.
 
   tools/bench/language_models.py --gguf DIR --llama-cpp PREFIX --title NAME [--output docs/benchmarks]
 
 DIR has the model as one or more files NAME.gguf, such as Q4_K_M.gguf; missing files NAME.belay are
 imported from them. PREFIX is an installed llama.cpp (include/llama.h, lib/libllama.so), built for
-this CPU. Each round runs both in fresh processes, alternately; figures are medians over the rounds.
+this CPU. openvino_llm.py writes the models of --openvino. Each round runs all in fresh processes, alternately; figures are medians over
+the rounds.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import os
 import pathlib
 import sys
 import tempfile
+import time
 
 import bench
 import figures
@@ -24,6 +26,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 TESTS = ("pp128", "pp512", "pp2048", "tg16", "tg512", "tg4000")
 GENERATED = 24
 CONTEXT_LENGTH = 4352
+PROMPT = "Once upon a time"
 
 
 class LanguageBench(bench.Bench):
@@ -64,23 +67,56 @@ class LanguageBench(bench.Bench):
         command = [self.llama_bench, gguf, threads, CONTEXT_LENGTH, ",".join(self.options.tests), GENERATED]
         return self.json_of(command, self.cpus(threads))["tests"]
 
+    def openvino_tests(self, model, threads):
+        command = [self.options.peers_python, HERE / "openvino_llm.py", "bench", model, threads, ",".join(self.options.tests), GENERATED]
+        return self.json_of(command, self.cpus(threads))["tests"]
+
+    def opened(self, command):
+        """Wall time and peak memory of a process."""
+        start = time.perf_counter()
+        process = self.start(command, self.cpus(1))
+        # wait4 reports the peak memory of this child only.
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.finish(process)
+        return {"seconds": seconds, "mb": usage.ru_maxrss / 1024}
+
+    def open_case(self, gguf, program):
+        ours = [self.options.belay, "generate", program, "--prompt", PROMPT, "--max-tokens", 1, "--threads", 1]
+        theirs = [self.llama_bench, gguf, 1, CONTEXT_LENGTH, "first", PROMPT]
+        # The first of each reads the file into the cache.
+        rounds = [{"belay": self.opened(ours), "llama_cpp": self.opened(theirs)} for _ in range(1 + self.options.rounds)]
+        return {"title": self.options.title, "weights": gguf.stem, "rounds": rounds[1:]}
+
+    def case(self, gguf, program, threads):
+        runners = {
+            "belay": lambda: self.belay_tests(program, threads),
+            "llama_cpp": lambda: self.llama_tests(gguf, threads),
+        }
+        case = {"title": self.options.title, "weights": gguf.stem, "threads": threads}
+        if openvino := self.options.openvino.get(gguf.stem):
+            case["peer_weights"] = {"openvino": openvino.stem}
+            runners["openvino"] = lambda: self.openvino_tests(openvino, threads)
+        case["rounds"] = [{name: run() for name, run in runners.items()} for _ in range(self.options.rounds)]
+        return case
+
     def measure_files(self, save):
         result = self.measure([], save)
         result["versions"]["llama_cpp"] = self.options.llama_cpp_version
-        result["language_models"] = []
+        result["language_models"], result["language_open"] = [], []
         self.compile_peer()
         for gguf in sorted(self.data.glob("*.gguf"), key=lambda path: path.stat().st_size):
             program = self.program(gguf)
+            result["language_open"].append(self.open_case(gguf, program))
             for threads in self.options.threads:
-                rounds = []
-                for _ in range(self.options.rounds):
-                    rounds.append({"belay": self.belay_tests(program, threads), "llama_cpp": self.llama_tests(gguf, threads)})
-                result["language_models"].append(
-                    {"title": self.options.title, "weights": gguf.stem, "threads": threads, "rounds": rounds})
+                case = self.case(gguf, program, threads)
+                result["language_models"].append(case)
                 save(result)
-                bench.log(f"{gguf.stem}, {threads} threads: " + ", ".join(
-                    f"{test} {measures.median([r['belay'][test] / r['llama_cpp'][test] for r in rounds]):.2f}"
-                    for test in self.options.tests))
+                for peer in list(case["rounds"][0])[1:]:
+                    bench.log(f"{gguf.stem}, {threads} threads, {peer}: " + ", ".join(
+                        f"{test} {measures.median([r['belay'][test] / r[peer][test] for r in case['rounds']]):.2f}"
+                        for test in self.options.tests))
         return result
 
 
@@ -90,6 +126,8 @@ def parse(arguments):
     parser.add_argument("--llama-cpp", required=True, metavar="PREFIX", help="an installed llama.cpp")
     parser.add_argument("--llama-cpp-version", default="unknown", help="for the table of runs")
     parser.add_argument("--title", required=True, help="the name of the model")
+    parser.add_argument("--openvino", action="append", default=[], metavar="NAME=FILE.xml", help="compared with NAME.gguf; repeatable")
+    parser.add_argument("--peers-python", help="a Python with openvino")
     parser.add_argument("--tests", default=",".join(TESTS), help="pp: tokens of a prompt; tg: generation after so many tokens")
     parser.add_argument("--threads", default="1,2", help="comma separated")
     parser.add_argument("--rounds", type=int, default=3)
@@ -105,7 +143,8 @@ def parse(arguments):
     options = parser.parse_args(arguments)
     options.threads = [int(threads) for threads in options.threads.split(",")]
     options.tests = options.tests.split(",")
-    options.peers, options.peers_python, options.xnnpack = "", None, False
+    options.openvino = {name: pathlib.Path(path).resolve() for name, path in (text.split("=", 1) for text in options.openvino)}
+    options.peers, options.xnnpack = "openvino" if options.openvino else "", False
     options.limits = options.kernels = ""
     options.warm_up = options.seconds = ""
     return options

@@ -1,12 +1,14 @@
 // Times a GGUF file in llama.cpp. language_models.py compiles it against an installed llama.cpp:
 //
 //   llama_bench FILE THREADS CONTEXT_LENGTH TESTS GENERATED
+//   llama_bench FILE THREADS CONTEXT_LENGTH first PROMPT
 //
 // TESTS are separated by commas: "pp512" evaluates a prompt of 512 tokens, "tg512" generates
 // GENERATED tokens after 512. Prints {"tests": {test: tokens per second}} of one run each, after a
-// warm-up.
+// warm-up. The second form evaluates the prompt and prints the most likely token.
 #include <llama.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -50,6 +52,19 @@ void Evaluate(llama_context* context, llama_token* tokens, int count) {
   llama_get_logits_ith(context, -1);  // waits for the result
 }
 
+void PrintFirstToken(const llama_model* model, llama_context* context, const char* prompt) {
+  const llama_vocab* const vocabulary = llama_model_get_vocab(model);
+  const auto size = static_cast<int32_t>(std::strlen(prompt));
+  std::vector<llama_token> tokens(static_cast<size_t>(size) + 2);
+  const int32_t count = llama_tokenize(vocabulary, prompt, size, tokens.data(),
+                                       static_cast<int32_t>(tokens.size()), true, true);
+  if (count <= 0) Fail("can't tokenize");
+  Evaluate(context, tokens.data(), count);
+  const float* const logits = llama_get_logits_ith(context, -1);
+  std::printf("%td\n",
+              std::max_element(logits, logits + llama_vocab_n_tokens(vocabulary)) - logits);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -69,6 +84,10 @@ int main(int argc, char** argv) {
   llama_context* const context = llama_init_from_model(model, params);
   if (context == nullptr) Fail("can't create a context");
 
+  if (std::strcmp(argv[4], "first") == 0) {
+    PrintFirstToken(model, context, argv[5]);
+    return 0;
+  }
   std::vector<llama_token> tokens = RandomTokens(model, length);
   Evaluate(context, tokens.data(), 16);
   std::printf("{\"tests\": {");

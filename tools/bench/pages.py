@@ -14,6 +14,7 @@ import sys
 import typing
 
 import figures
+import plots
 
 TITLES = {"belay": "Belay", "belay_xnnpack": "Belay+XNNPACK", "et_xnn": "ExecuTorch+XNNPACK", "ort": "ONNX Runtime", "openvino": "OpenVINO", "llama_cpp": "llama.cpp"}
 RUNNERS = figures.OURS + figures.PEERS
@@ -235,26 +236,68 @@ def lowering(data):
     return out + [table(header, lines), "## Peak memory of Belay, MB\n", table(["model"] + cpus, memory)]
 
 
-def language_models(data):
-    """Tokens per second beside llama.cpp."""
-    out = [
-        "Tokens per second, and Belay's rate divided by llama.cpp's on the same GGUF file: above 1, Belay is faster. *Prompt*: of 128 to 2,048 tokens, in\n"
-        "one call. *Generation*: after 16 to 4,000 tokens. Belay keeps the cache in float32, llama.cpp in float16.\n"
-    ]
-    names = {"pp": "prompt of", "tg": "generation after"}
-    for model, threads in data.distinct("language_models", "model", "threads"):
-        cpus = data.cpus_of("language_models", model=model, threads=threads)
+LANGUAGE_PLOT = "language_models.svg"
+
+
+def language_plot(data):
+    """Tokens per second of generation by the number of tokens before, Belay and llama.cpp."""
+    panels = []
+    for cpu, model, threads in data.distinct("language_models", "cpu", "model", "threads"):
         lines = []
-        for weights, test in data.distinct("language_models", "weights", "test", model=model, threads=threads):
-            line = [weights, f"{names[test[:2]]} {test[2:]}"]
+        rows = [row for row in data.rows["language_models"] if (row["cpu"], row["model"], row["threads"], row["peer"]) == (cpu, model, threads, "llama_cpp")]
+        for weights in dict.fromkeys(row["weights"] for row in rows):
+            of_weights = [row for row in rows if row["weights"] == weights and row["test"].startswith("tg")]
+            for runner, column in (("belay", "belay_per_s"), ("llama_cpp", "peer_per_s")):
+                points = [(int(row["test"][2:]), float(row[column])) for row in of_weights]
+                if points:
+                    lines.append((weights, title(runner), points))
+        if lines:
+            panels.append((f"{model}, {cpu}, {threads_text(threads)}", lines))
+    return plots.line_plots(panels, "tokens before") if panels else None
+
+
+def language_models(data):
+    """Tokens per second beside other runtimes."""
+    out = [
+        "Tokens per second, and Belay's rate divided by the other's: above 1, Belay is faster. *Prompt*: of 128 to 2,048 tokens, in one call.\n"
+        "*Generation*: after 16 to 4,000 tokens. llama.cpp reads the same GGUF file and keeps its cache in float16, Belay in float32. OpenVINO has\n"
+        "its defaults: a cache of 8 bits, and activations quantized to 8 bits.\n"
+    ]
+    if language_plot(data):
+        out.append(f"![Tokens per second by the number of tokens before]({LANGUAGE_PLOT})\n")
+    names = {"pp": "prompt of", "tg": "generation after"}
+    for model, threads, peer in data.distinct("language_models", "model", "threads", "peer"):
+        cpus = data.cpus_of("language_models", model=model, threads=threads, peer=peer)
+        lines = []
+        for weights, peer_weights, test in data.distinct("language_models", "weights", "peer_weights", "test", model=model, threads=threads, peer=peer):
+            line = [weights if weights == peer_weights else f"{weights}, {peer_weights}", f"{names[test[:2]]} {test[2:]}"]
             for cpu in cpus:
-                row = data.get("language_models", cpu=cpu, model=model, threads=threads, weights=weights, test=test)
-                ratio = row["ratio"] and (f"**{row['ratio']}**" if float(row["ratio"]) < 1 else row["ratio"])
-                line += [dashed(row["belay_per_s"]), dashed(row["llama_cpp_per_s"]), dashed(ratio)]
+                row = data.get("language_models", cpu=cpu, model=model, threads=threads, peer=peer, weights=weights, test=test)
+                line += [dashed(row["belay_per_s"]), dashed(row["peer_per_s"]), bold_below_one(row["ratio"])]
             lines.append(line)
-        header = ["weights", "test"] + [text for cpu in cpus for text in (f"{cpu}: Belay", "llama.cpp", "ratio")]
-        out += [f"## {model}, {threads_text(threads)}\n", table(header, lines)]
-    return out
+        header = ["weights", "test"] + [text for cpu in cpus for text in (f"{cpu}: Belay", title(peer), "ratio")]
+        out += [f"## {model}, {threads_text(threads)}, {title(peer)}\n", table(header, lines)]
+    return out + language_open(data)
+
+
+def bold_below_one(ratio):
+    return f"**{ratio}**" if ratio and float(ratio) < 1 else dashed(ratio)
+
+
+def language_open(data):
+    """Time and memory to the first token."""
+    lines = []
+    for row in data.rows["language_open"]:
+        cells = ("belay_s", "llama_cpp_s", "ratio", "belay_mb", "llama_cpp_mb", "memory_ratio")
+        lines.append([row["cpu"], row["model"], row["weights"]] + [dashed(row[cell]) for cell in cells])
+    if not lines:
+        return []
+    text = (
+        "Wall time of a process that opens the file, reads a prompt of five words and prints the first token, with a cache of 4,352 tokens on one\n"
+        "thread, and its peak memory. Below 1, Belay is faster or smaller.\n"
+    )
+    header = ["CPU", "model", "weights", "Belay, s", "llama.cpp, s", "ratio", "Belay, MB", "llama.cpp, MB", "ratio"]
+    return ["## Open to first token\n", text, table(header, lines)]
 
 
 def limits(data):
@@ -350,14 +393,14 @@ PAGES = {
     "load.md": Page("Load and memory", "time to open a program, time of the first call, peak memory", "load", load),
     "errors.md": Page("Errors to PyTorch", "relative error of each runtime's outputs", "errors", errors),
     "lowering.md": Page("Lowering", "time and peak memory of lowering, compared with ExecuTorch's", "lowering", lowering),
-    "language_models.md": Page("Language models", "tokens per second compared with llama.cpp", "language_models", language_models),
+    "language_models.md": Page("Language models", "tokens per second compared with llama.cpp and OpenVINO, time to the first token", "language_models", language_models),
     "limits.md": Page("Limits of the machines", "clock, peak arithmetic, bandwidths, fork and join", "limits", limits),
     "kernels.md": Page("Kernels", "single kernels on one thread, as shares of those limits", "kernels", kernels),
 }
 
 
 def pages_of(tables):
-    """{file name: text} of the data files' tables. Pages without figures are omitted."""
+    """{file name: text} of the pages and images of the data files' tables. Pages without figures are omitted."""
     data = Figures(tables)
     existing = [name for name, page in PAGES.items() if data.rows[page.table]]
     if not any(row["runner"] != "belay" for row in data.rows["latency"]):
@@ -365,7 +408,13 @@ def pages_of(tables):
     # A marker keeps editors from changing a page instead of its data.
     head = lambda heading: f"# {heading}\n\n<!-- Written by {COMMAND} from data/*.tsv. -->\n"
     pages = {name: "\n".join([head(PAGES[name].title)] + PAGES[name].writer(data)) for name in existing}
-    return {"README.md": "\n".join([head("Benchmarks")] + index(data, existing)), **pages}
+    plot = language_plot(data)
+    images = {LANGUAGE_PLOT: plot} if plot else {}
+    return {"README.md": "\n".join([head("Benchmarks")] + index(data, existing)), **pages, **images}
+
+
+def files_in(folder):
+    return sorted(path for path in folder.iterdir() if path.suffix in (".md", ".svg"))
 
 
 def write(folder):
@@ -374,7 +423,7 @@ def write(folder):
     pages = pages_of(figures.read(folder / "data"))
     for name, text in pages.items():
         figures.write(folder / name, text)
-    for path in folder.glob("*.md"):
+    for path in files_in(folder):
         if path.name not in pages:
             path.unlink()
 
@@ -383,7 +432,7 @@ def check(folder):
     """A message per page that is not the one of the data files."""
     folder = pathlib.Path(folder)
     pages = pages_of(figures.read(folder / "data"))
-    present = {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.md"))}
+    present = {path.name: path.read_text(encoding="utf-8") for path in files_in(folder)}
     wrong = [name for name in sorted(set(pages) | set(present)) if pages.get(name) != present.get(name)]
     return [f"{folder / name}: expected the page of the data files: run {COMMAND}" for name in wrong]
 
