@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Measures a language model beside llama.cpp and OpenVINO: tokens per second of prompts and of generation, time to the first token.
+"""Measures a language model beside llama.cpp, OpenVINO and ExecuTorch: tokens per second of prompts and of generation, time to the first token.
 
   tools/bench/language_models.py --gguf DIR --llama-cpp PREFIX --title NAME [--output docs/benchmarks]
 
 DIR has the model as one or more files NAME.gguf, such as Q4_K_M.gguf; missing files NAME.belay are
 imported from them. PREFIX is an installed llama.cpp (include/llama.h, lib/libllama.so), built for
-this CPU. openvino_llm.py writes the models of --openvino. Each round runs all in fresh processes, alternately; figures are medians over
-the rounds.
+this CPU. openvino_llm.py and executorch_llm.py write the models of --openvino and --executorch. Each round runs all in fresh
+processes, alternately; figures are medians over the rounds.
 """
 
 import argparse
@@ -51,11 +51,11 @@ class LanguageBench(bench.Bench):
             self.finish(self.start([self.options.belay, "lower", saved, "-o", path]))
         return path
 
-    def belay_tests(self, program, threads):
+    def belay_tests(self, program, threads, tests):
         """{test: tokens per second} of one run."""
         result = {}
         for kind, other, sizes in (("pp", ("--tg", 0), "--pp"), ("tg", ("--pp", 0, "--tg", GENERATED), "--depth")):
-            numbers = [test[2:] for test in self.options.tests if test.startswith(kind)]
+            numbers = [test[2:] for test in tests if test.startswith(kind)]
             if not numbers:
                 continue
             command = [self.options.belay, "bench", program, "--llm", *other, sizes, ",".join(numbers), "--repetitions", 1]
@@ -91,7 +91,7 @@ class LanguageBench(bench.Bench):
 
     def case(self, gguf, program, threads):
         runners = {
-            "belay": lambda: self.belay_tests(program, threads),
+            "belay": lambda: self.belay_tests(program, threads, self.options.tests),
             "llama_cpp": lambda: self.llama_tests(gguf, threads),
         }
         case = {"title": self.options.title, "weights": gguf.stem, "threads": threads}
@@ -100,6 +100,20 @@ class LanguageBench(bench.Bench):
             runners["openvino"] = lambda: self.openvino_tests(openvino, threads)
         case["rounds"] = [{name: run() for name, run in runners.items()} for _ in range(self.options.rounds)]
         return case
+
+    def executorch_case(self, program, model, threads):
+        """One token after 16: the only test of executorch_llm.py."""
+        command = [self.options.peers_python, HERE / "executorch_llm.py", "bench", model, threads, 2]
+        rounds = [
+            {"belay": self.belay_tests(program, threads, ["tg16"]), "et_xnn": self.json_of(command, self.cpus(threads))["tests"]}
+            for _ in range(self.options.rounds)
+        ]
+        return {"title": self.options.title, "weights": program.stem, "threads": threads, "rounds": rounds}
+
+    def log_case(self, case):
+        for peer, tests in list(case["rounds"][0].items())[1:]:
+            bench.log(f"{case['weights']}, {case['threads']} threads, {peer}: " + ", ".join(
+                f"{test} {measures.median([r['belay'][test] / r[peer][test] for r in case['rounds']]):.2f}" for test in tests))
 
     def measure_files(self, save):
         result = self.measure([], save)
@@ -113,10 +127,13 @@ class LanguageBench(bench.Bench):
                 case = self.case(gguf, program, threads)
                 result["language_models"].append(case)
                 save(result)
-                for peer in list(case["rounds"][0])[1:]:
-                    bench.log(f"{gguf.stem}, {threads} threads, {peer}: " + ", ".join(
-                        f"{test} {measures.median([r['belay'][test] / r[peer][test] for r in case['rounds']]):.2f}"
-                        for test in self.options.tests))
+                self.log_case(case)
+        for program, model in self.options.executorch:
+            for threads in self.options.threads:
+                case = self.executorch_case(program, model, threads)
+                result["language_models"].append(case)
+                save(result)
+                self.log_case(case)
         return result
 
 
@@ -127,7 +144,10 @@ def parse(arguments):
     parser.add_argument("--llama-cpp-version", default="unknown", help="for the table of runs")
     parser.add_argument("--title", required=True, help="the name of the model")
     parser.add_argument("--openvino", action="append", default=[], metavar="NAME=FILE.xml", help="compared with NAME.gguf; repeatable")
-    parser.add_argument("--peers-python", help="a Python with openvino")
+    parser.add_argument(
+        "--executorch", action="append", default=[], metavar="PROGRAM.belay=FILE.pte",
+        help="the same quantized model, lowered by both; repeatable")
+    parser.add_argument("--peers-python", help="a Python with openvino, executorch")
     parser.add_argument("--tests", default=",".join(TESTS), help="pp: tokens of a prompt; tg: generation after so many tokens")
     parser.add_argument("--threads", default="1,2", help="comma separated")
     parser.add_argument("--rounds", type=int, default=3)
@@ -144,7 +164,9 @@ def parse(arguments):
     options.threads = [int(threads) for threads in options.threads.split(",")]
     options.tests = options.tests.split(",")
     options.openvino = {name: pathlib.Path(path).resolve() for name, path in (text.split("=", 1) for text in options.openvino)}
-    options.peers, options.xnnpack = "openvino" if options.openvino else "", False
+    options.executorch = [tuple(pathlib.Path(path).resolve() for path in text.split("=", 1)) for text in options.executorch]
+    peers = {"openvino": options.openvino, "et_xnn": options.executorch}
+    options.peers, options.xnnpack = ",".join(peer for peer, files in peers.items() if files), False
     options.limits = options.kernels = ""
     options.warm_up = options.seconds = ""
     return options
