@@ -12,7 +12,8 @@ namespace belay {
 // Computes all units of an AttentionArgs on the threads of the context. `scratch` has `floats` floats
 // per thread.
 template <class Args>
-void RunAttention(const KernelContext& context, const Args& args, float* scratch, int64_t floats) {
+void RunAttention(const KernelContext& context, Args args, float* scratch, int64_t floats) {
+  args.threads = context.num_threads();
   const double work = static_cast<double>(args.batch * args.heads) *
                       static_cast<double>(args.queries) * static_cast<double>(args.keys) *
                       static_cast<double>(args.head_size + args.value_size);

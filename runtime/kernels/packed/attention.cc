@@ -429,6 +429,11 @@ int64_t RowsOf(int64_t queries) {
   if (queries <= kMostRows) return std::max(queries, int64_t{1});
   return DivideUp(DivideUp(queries, DivideUp(queries, kMostRows)), kTile) * kTile;
 }
+// Units per group: blocks of queries, or of heads. Precondition: the group is not empty.
+int64_t BlocksPerGroup(const AttentionArgs& g) {
+  if (!IsDirect(g.queries)) return DivideUp(g.queries, RowsOf(g.queries));
+  return std::clamp(DivideUp(g.threads, g.batch * g.kv_heads), int64_t{1}, g.heads / g.kv_heads);
+}
 // Blocks of keys of nearly equal size, a multiple of the panels' columns.
 int64_t KeysOf(int64_t keys) {
   if (keys <= kMostKeys) return std::max(keys, int64_t{1});
@@ -471,7 +476,11 @@ class Attention {
     const int64_t batch = group / g_.kv_heads, kv = group % g_.kv_heads;
     key_ = g_.key + batch * g_.key_strides.batch + kv * g_.key_strides.head;
     value_ = g_.value + batch * g_.value_strides.batch + kv * g_.value_strides.head;
-    if (direct_) return Direct(batch, kv * shared_, (kv + 1) * shared_);
+    if (direct_) {
+      const int64_t heads = DivideUp(shared_, BlocksPerGroup(g_));
+      return Direct(batch, kv * shared_ + std::min(first_block * heads, shared_),
+                    kv * shared_ + std::min(last_block * heads, shared_));
+    }
     std::fill(packed_, packed_ + blocks_, 0.0f);
     for (int64_t block = first_block; block < last_block; ++block) {
       const int64_t first = block * block_rows_;
@@ -695,11 +704,6 @@ class Attention {
   Budget::Pace pace_;
 };
 
-// Blocks of queries per group.
-int64_t BlocksPerGroup(const AttentionArgs& g) {
-  return IsDirect(g.queries) ? 1 : DivideUp(g.queries, RowsOf(g.queries));
-}
-
 }  // namespace
 
 std::optional<int64_t> AttentionFloats(int64_t queries, int64_t keys, int64_t head_size,
@@ -720,7 +724,10 @@ std::optional<int64_t> AttentionFloats(int64_t queries, int64_t keys, int64_t he
   return floats.value();
 }
 
-int64_t AttentionUnits(const AttentionArgs& g) { return g.batch * g.kv_heads * BlocksPerGroup(g); }
+int64_t AttentionUnits(const AttentionArgs& g) {
+  if (g.batch == 0 || g.heads == 0) return 0;
+  return g.batch * g.kv_heads * BlocksPerGroup(g);
+}
 
 void AttentionRange(const AttentionArgs& g, int64_t first, int64_t last) {
   const int64_t blocks = BlocksPerGroup(g);

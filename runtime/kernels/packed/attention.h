@@ -52,6 +52,8 @@ struct AttentionArgs {
   float* out = nullptr;
   HeadStrides out_strides = {};
   float* scratch = nullptr;  // AttentionFloats(…) floats
+  // With up to three queries, the heads of a group are divided into units for that many threads.
+  int64_t threads = 1;
 };
 
 // Scratch floats for one range; those for more queries or keys suffice for fewer. nullopt on
@@ -59,8 +61,8 @@ struct AttentionArgs {
 std::optional<int64_t> AttentionFloats(int64_t queries, int64_t keys, int64_t head_size,
                                        int64_t value_size);
 
-// Number of units of work: blocks of queries, for each of the batch * kv_heads groups of heads that
-// share keys and values.
+// Number of units of work: blocks of queries, or with up to three queries blocks of heads, for each
+// of the batch * kv_heads groups of heads that share keys and values.
 int64_t AttentionUnits(const AttentionArgs& args);
 
 // Computes units [first, last). Units of a group are adjacent; a range packs the keys and values of

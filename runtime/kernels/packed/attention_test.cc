@@ -257,12 +257,18 @@ TEST_P(AttentionTest, MaskMayBroadcastOverKeys) {
 }
 
 TEST_P(AttentionTest, ResultsDoNotDependOnTheRange) {
-  for (const Sizes& s : {Sizes{2, 6, 3, 5, 11, 12, 12}, Sizes{1, 2, 2, 220, 801, 12, 12}}) {
+  for (const Sizes& s : {Sizes{2, 6, 3, 5, 11, 12, 12}, Sizes{1, 2, 2, 220, 801, 12, 12},
+                         Sizes{1, 5, 1, 1, 801, 12, 12}, Sizes{1, 8, 2, 3, 40, 12, 12}}) {
     Problem p(s, random_);
     p.g.causal = s.queries == 220;
+    AttentionRange(p.g, 0, AttentionUnits(p.g));
+    const std::vector<float> one(p.out.data(), p.out.data() + p.out.size());
+    p.g.threads = 4;
     const int64_t units = AttentionUnits(p.g);
+    if (s.queries <= 3) EXPECT_EQ(units, 4);
     AttentionRange(p.g, 0, units);
     const std::vector<float> want(p.out.data(), p.out.data() + p.out.size());
+    EXPECT_EQ(std::memcmp(want.data(), one.data(), want.size() * sizeof(float)), 0);
     for (int64_t split = 1; split < units; ++split) {
       std::fill(p.out.data(), p.out.data() + p.out.size(), 3.0f);
       AttentionRange(p.g, split, units);
