@@ -27,7 +27,14 @@ struct MergeBatchNormOptions {
 //
 //   weight' = weight · f    bias' = (bias - mean) · f + shift    f = scale / sqrt(var + eps)
 //
-// computed in double and rounded once to the weight's dtype, including float16 and bfloat16. The
+// Constant factors of convolutions and linear layers (layer scale), one or one per channel, are
+// merged likewise, without a shift. Reshapes of a linear layer's rows, a permutation, and a ReLU
+// whose sign they keep may be between. A number that is added to a ReLU's result is merged, too:
+//
+//   relu(op(x, w, b)) * f  ->  relu(op(x, w * f, b * f))           f > 0
+//   relu(op(x, w, b)) + s  ->  clamp(op(x, w, b + s), min=s)
+//
+// Weights are computed in double and rounded once to their dtype, including float16 and bfloat16. The
 // new constants are named "<weight>_merged" and "<weight>_merged_bias", after the weight's name.
 // Top graph only. A batch norm of a batch norm is merged as well.
 //
