@@ -252,6 +252,34 @@ HWY_INLINE V MaximaOfChannels(const PoolRow& row, const RowRange& rows,
   return best;
 }
 
+// The maxima of a vector of channels from `from` on, the first pixel of the volume. Two pixels at a time,
+// whose maximum and whether one is NaN take one instruction each.
+HWY_INLINE hn::Vec<hn::ScalableTag<float>> WholeMaxima(const PoolRow& row, const RowRange& rows,
+                                                       const WindowColumns& columns, int64_t column,
+                                                       int64_t channels, const float* from,
+                                                       bool& has_nan) {
+  const hn::ScalableTag<float> d;
+  auto best = hn::Set(d, -std::numeric_limits<float>::infinity());
+  auto nan = hn::IsNaN(best);
+  const int64_t step = row.dilation * channels;
+  WalkRows(row, rows, [&](int64_t r) HWY_ATTR {
+    const float* at = from + (r * row.width + column + columns.first * row.dilation) * channels;
+    int64_t k = columns.first;
+    for (; k + 2 <= columns.last; k += 2, at += 2 * step) {
+      const auto a = hn::LoadU(d, at), b = hn::LoadU(d, at + step);
+      nan = hn::Or(nan, hn::IsEitherNaN(a, b));
+      best = hn::Max(best, hn::Max(a, b));
+    }
+    if (k < columns.last) {
+      const auto a = hn::LoadU(d, at);
+      nan = hn::Or(nan, hn::IsNaN(a));
+      best = hn::Max(best, a);
+    }
+  });
+  has_nan = !hn::AllFalse(d, nan);
+  return best;
+}
+
 template <bool kPlaces>
 HWY_INLINE void MaxPoolChannels(const PoolRow& row, int64_t channels, float* HWY_RESTRICT out,
                                 int64_t* HWY_RESTRICT index) {
@@ -265,6 +293,15 @@ HWY_INLINE void MaxPoolChannels(const PoolRow& row, int64_t channels, float* HWY
     const WindowColumns columns = WindowColumns::Of(row, column);
     for (int64_t c = 0; c < channels; c += lanes) {
       const size_t count = static_cast<size_t>(HWY_MIN(lanes, channels - c));
+      if (!kPlaces && channels - c >= lanes) {
+        bool has_nan;
+        const auto best =
+            WholeMaxima(row, rows, columns, column, channels, row.volume + c, has_nan);
+        if (HWY_LIKELY(!has_nan)) {
+          hn::StoreU(best, d, out + x * channels + c);
+          continue;
+        }
+      }
       auto at = hn::Zero(di);
       if constexpr (kPlaces) at = hn::Set(di, static_cast<int32_t>(FirstPlaceOfWindow(row, x)));
       const auto best = MaximaOfChannels<kPlaces, hn::Vec<decltype(d)>>(row, rows, columns, column,

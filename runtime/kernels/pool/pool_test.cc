@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <string>
@@ -251,6 +252,41 @@ TEST(PoolTest, WindowsReadAndWriteNothingOutside) {
           ASSERT_EQ(places[i], at) << set << ' ' << width << ' ' << kernel << ' ' << stride;
           ASSERT_TRUE(maxima[i] == best || std::isnan(best)) << maxima[i] << ' ' << best;
           ASSERT_TRUE(sums[i] == sum || std::isnan(sum)) << sums[i] << ' ' << sum;
+        }
+      }
+    }
+  }
+  ASSERT_TRUE(UseInstructionSet(sets.front()).ok());
+}
+
+// Maxima without positions take whole vectors of channels together, and find NaN apart.
+TEST(PoolTest, MaximaWithoutPositionsAreThoseWithPositions) {
+  std::mt19937_64 random(20261130);
+  const std::vector<std::string> sets = InstructionSets();
+  for (const std::string& set : sets) {
+    ASSERT_TRUE(UseInstructionSet(set).ok());
+    for (int64_t channels : {1, 4, 15, 16, 17, 32, 40}) {
+      for (const auto& [kernel, stride, padding, dilation] :
+           {std::array<int64_t, 4>{3, 2, 1, 1}, {2, 2, 0, 1}, {3, 1, 1, 2}, {1, 1, 0, 1}}) {
+        constexpr int64_t kHeight = 5, kWidth = 7;
+        GuardedArray<float> image(static_cast<size_t>(kHeight * kWidth * channels));
+        image.Fill(random);
+        for (size_t i = 3; i < image.size(); i += 29) image[i] = std::nanf("");
+        image[0] = -std::numeric_limits<float>::infinity();
+        PoolRow row = {.volume = image.data(), .height = kHeight, .width = kWidth};
+        row.kernel_height = row.kernel_width = kernel;
+        row.stride = stride;
+        row.padding = padding;
+        row.dilation = row.row_dilation = dilation;
+        row.outputs = (kWidth + 2 * padding - dilation * (kernel - 1) - 1) / stride + 1;
+        for (row.first_row = -padding; row.first_row <= kHeight; ++row.first_row) {
+          const auto count = static_cast<size_t>(row.outputs * channels);
+          GuardedArray<float> maxima(count), with_places(count);
+          GuardedArray<int64_t> places(count);
+          MaxPoolChannels(row, channels, maxima.data());
+          MaxPoolChannelsF32(row, channels, with_places.data(), places.data());
+          ASSERT_EQ(std::memcmp(maxima.data(), with_places.data(), count * sizeof(float)), 0)
+              << set << ' ' << channels << ' ' << kernel << ' ' << row.first_row;
         }
       }
     }
