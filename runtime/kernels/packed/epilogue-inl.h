@@ -27,6 +27,9 @@ HWY_INLINE V ClampKeepingNaN(D d, V x, V low, V high) {
   return HWY_TARGET_IS_NEON ? hn::IfThenElse(hn::IsNaN(x), x, clamped) : clamped;
 }
 
+// Whether there are 32 vector registers. Kernels that fewer registers cannot hold are not compiled.
+constexpr bool kHasManyRegisters = HWY_TARGET <= HWY_AVX3 || HWY_TARGET_IS_NEON;
+
 // Whether the epilogue is only bias, `other` added and clamp. The kernels then store final results.
 template <class T>
 HWY_INLINE bool IsLinear(const EpilogueOn<T>& e) {
@@ -93,6 +96,61 @@ HWY_INLINE void StoreSome(D d, hn::Vec<D> x, BFloat16* to, size_t count) {
   }
 }
 
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+// x - floor(x); 0 for infinite x.
+HWY_INLINE hn::Vec512<float> AboveFloor(hn::Vec512<float> x) {
+  return hn::Vec512<float>{_mm512_reduce_ps(x.raw, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)};
+}
+HWY_INLINE hn::Vec256<float> AboveFloor(hn::Vec256<float> x) {
+  return hn::Vec256<float>{_mm256_reduce_ps(x.raw, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)};
+}
+template <size_t kLanes>
+HWY_INLINE hn::Vec128<float, kLanes> AboveFloor(hn::Vec128<float, kLanes> x) {
+  return hn::Vec128<float, kLanes>{_mm_reduce_ps(x.raw, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)};
+}
+#endif
+
+// x * sigmoid(x). Absolute error: 4 * 2^-24 * |x|, and 2^-118 * |x| where the result underflows.
+template <class D, class V>
+HWY_INLINE V Silu(D d, V x) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  // 1 / (1 + 2^y) with y = -x log2(e). Rounding y costs |y| * 2^-25 of 2^y, whose share of the result is
+  // small where |y| is large. 2^y = P(y - floor(y)) * 2^floor(y): scalef rounds its operand down. P is a
+  // minimax polynomial with a relative error of 7.4e-9. Min gives its second operand where one is NaN.
+  const V y = hn::Min(hn::Set(d, 126.0f), hn::Mul(x, hn::Set(d, -1.44269504088896341f)));
+  const V fraction = AboveFloor(y);
+  V p = hn::Set(d, 0.00021702256f);
+  for (const float c : {0.0012439688f, 0.009678841f, 0.05548334f, 0.24022983f, 0.693147f, 1.0f}) {
+    p = hn::MulAdd(p, fraction, hn::Set(d, c));
+  }
+  const V one = hn::Set(d, 1.0f), sum = hn::Add(TimesPowerOf2(p, y), one);
+  // One step of Newton's method doubles the 14 bits of the approximation.
+  const V r = hn::ApproximateReciprocal(sum);
+  return hn::Mul(x, hn::MulAdd(hn::NegMulAdd(sum, r, one), r, r));
+#else
+  return hn::Mul(x, Sigmoid(d, x));
+#endif
+}
+
+// x * (1 + erf(x / sqrt(2))) / 2. Absolute error: 4 * 2^-24 * |x|. As SafeTanh: erf is
+// 2 p q / (q^2 + p^2) with p / q = tanh(atanh(erf) / 2), as x P(x^2) / Q(x^2), whose errors vanish where
+// erf is near 1. The minimax fit contributes 4e-8 to the result. Beyond 6, erf is 1 in float.
+template <class D, class V>
+HWY_INLINE V Gelu(D d, V value) {
+  const V bound = hn::Set(d, 6.0f);
+  // Max and Min give their second operand where one is NaN, or NaN.
+  const V low = hn::Max(hn::Neg(bound), value);
+  const V x = hn::Min(bound, low), x2 = hn::Mul(x, x);
+  V p = hn::Set(d, 0.00030299698f), q = hn::Set(d, 1.6911921e-05f);
+  for (const float c : {0.006566249f, 0.12751265f, 0.7579904f})
+    p = hn::MulAdd(p, x2, hn::Set(d, c));
+  for (const float c : {0.0019604824f, 0.02640242f, 0.3339026f, 1.9f})
+    q = hn::MulAdd(q, x2, hn::Set(d, c));
+  p = hn::Mul(p, x);
+  const V half_erf = DivideByNormal(d, hn::Mul(p, q), hn::MulAdd(p, p, hn::Mul(q, q)));
+  return hn::MulAdd(low, half_erf, hn::Mul(low, hn::Set(d, 0.5f)));
+}
+
 template <class D, class V>
 HWY_INLINE V Activate(D d, V x, Activation activation) {
   const auto half = hn::Set(d, 0.5f), one = hn::Set(d, 1.0f);
@@ -112,10 +170,9 @@ HWY_INLINE V Activate(D d, V x, Activation activation) {
     case Activation::kHardswish:
       return hn::Mul(x, hardsigmoid());
     case Activation::kSilu:
-      return hn::Mul(x, Sigmoid(d, x));
+      return Silu(d, x);
     case Activation::kGelu:
-      return hn::Mul(hn::Mul(half, x),
-                     hn::Add(one, Erf(d, hn::Mul(x, hn::Set(d, 0.70710678118654752f)))));
+      return Gelu(d, x);
     case Activation::kGeluTanh: {
       const auto cube = hn::Mul(hn::Mul(x, x), x);
       const auto inner =
@@ -133,9 +190,14 @@ HWY_INLINE void FinishTileWith(const EpilogueOn<T>& e, const T* other, T* c, siz
   const hn::ScalableTag<float> d;
   const size_t lanes = hn::Lanes(d);
   const auto low = hn::Set(d, e.low), high = hn::Set(d, e.high);
-  const bool multiply = e.multiply && other != nullptr;
+  const bool multiply = e.multiply && other != nullptr, clamps = HasBounds(e);
   for (size_t r = 0; r < rows; ++r) {
-    for (size_t i = 0; i < columns; i += lanes) {
+    size_t i = 0;
+    // Most epilogues end with the activation.
+    for (; !multiply && !clamps && i + lanes <= columns; i += lanes) {
+      StoreSome(d, activate(LoadSome(d, c + r * ldc + i, lanes)), c + r * ldc + i, lanes);
+    }
+    for (; i < columns; i += lanes) {
       const size_t some = HWY_MIN(lanes, columns - i), at = r * ldc + i;
       auto x = activate(LoadSome(d, c + at, some));
       if (multiply) x = hn::Mul(RoundTo<T>(d, x), LoadSome(d, other + at, some));
@@ -152,10 +214,21 @@ HWY_NOINLINE void FinishTile(const EpilogueOn<T>& e, const T* other, T* c, size_
                              size_t columns) {
   const hn::ScalableTag<float> d;
   using V = hn::Vec<decltype(d)>;
-  // The choice of the activation for each vector costs as much as this one itself.
+  // For frequent activations, constants stay in registers. The choice for each vector, which loads
+  // them again, costs as much as the activation itself.
   if (e.activation == Activation::kHardswish) {
     return FinishTileWith(e, other, c, ldc, rows, columns,
                           [&](V x) HWY_ATTR { return Activate(d, x, Activation::kHardswish); });
+  }
+  if constexpr (kHasManyRegisters && std::is_same_v<T, float>) {
+    if (e.activation == Activation::kSilu) {
+      return FinishTileWith(e, other, c, ldc, rows, columns,
+                            [&](V x) HWY_ATTR { return Silu(d, x); });
+    }
+    if (e.activation == Activation::kGelu) {
+      return FinishTileWith(e, other, c, ldc, rows, columns,
+                            [&](V x) HWY_ATTR { return Gelu(d, x); });
+    }
   }
   FinishTileWith(e, other, c, ldc, rows, columns,
                  [&](V x) HWY_ATTR { return Activate(d, x, e.activation); });

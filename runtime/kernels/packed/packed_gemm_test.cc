@@ -412,6 +412,31 @@ TEST_P(PackedGemmTest, EpilogueRunsOnceForSeveralKBlocks) {
   }
 }
 
+// Sums without terms are the bias, so that activations are of all its values.
+TEST_P(PackedGemmTest, ActivationsAreAccurate) {
+  std::vector<float> x;
+  for (float a = -120; a <= 120; a += 0.0371f) x.push_back(a);
+  for (float a = 1e-38f; a < 1e30f; a *= 3.7f) x.insert(x.end(), {a, -a});
+  std::vector<float> y(x.size());
+  PackedGemmArgs g;
+  g.m = 1;
+  g.n = g.ldc = x.size();
+  g.c = y.data();
+  g.epilogue.bias = x.data();
+  const std::vector<float> nothing(kPanelColumns);
+  g.b = nothing.data();
+  for (const auto& [activation, ulps] : {std::pair(Activation::kSilu, 4.0),
+                                         {Activation::kGelu, 5.0},
+                                         {Activation::kHardswish, 3.0}}) {
+    g.epilogue.activation = activation;
+    PackedGemm(g);
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double exact = ExactActivation(activation, x[i]);
+      ASSERT_NEAR(y[i], exact, ulps * 0x1p-24 * std::abs(double{x[i]}) + 0x1p-118) << x[i];
+    }
+  }
+}
+
 TEST_P(PackedGemmTest, PropagatesNan) {
   for (int activation = 0; activation <= static_cast<int>(Activation::kGeluTanh); ++activation) {
     Problem p(13, 35, 3, 1, random_);
