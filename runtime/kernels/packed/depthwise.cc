@@ -240,6 +240,9 @@ HWY_INLINE RowFn RowOf(const DepthwiseArgs& g) {
   if (g.dilation_x == 1 && g.stride_x == 1) {
     if (g.kernel_width == 3) return &RunRow<kRows, 3, 1>;
     if (g.kernel_width == 5) return &RunRow<kRows, 5, 1>;
+    if constexpr (kRows == 1 && kHasManyRegisters) {
+      if (g.kernel_width == 7) return &RunRow<1, 7, 1>;
+    }
     return &RunRow<1, 0, 1>;
   }
   if (g.dilation_x == 1 && g.stride_x == 2) {
@@ -253,7 +256,7 @@ HWY_INLINE RowFn RowOf(const DepthwiseArgs& g) {
 // Returns the function for two rows that share their input, or nullptr if the registers cannot hold
 // both rows of accumulators. In that case it is not compiled either.
 HWY_INLINE RowFn RowsInPairs(const DepthwiseArgs& g) {
-  if constexpr (HWY_TARGET <= HWY_AVX3 || HWY_TARGET_IS_NEON) {
+  if constexpr (kHasManyRegisters) {
     if ((g.kernel_width == 3 || g.kernel_width == 5) && g.kernel_height == g.kernel_width &&
         g.stride_y == g.stride_x && g.stride_x <= 2 && g.dilation_x == 1 && g.dilation_y == 1) {
       return RowOf<2>(g);
