@@ -42,14 +42,16 @@ constexpr double kElementWork = 8;
 // (winograd.h): the bounds differ by 16 %.
 constexpr int64_t kAccurateTerms = 24;
 
-// Cost of winograd_conv2d relative to conv2d, per pair of input and output channel.
+// Cost of winograd_conv2d relative to conv2d, per pair of input and output channel. `planes` is the
+// depth of the window, whose planes share the transforms.
 double WinogradShare(WinogradTile tile, double images, const Sizes& out, double channels,
-                     double out_channels) {
+                     double out_channels, double planes) {
   const WinogradTiles of_image(tile, out[0], out[1]);
   const auto products = static_cast<double>(WinogradProducts(tile));
   const double tiles = images * static_cast<double>(of_image.down * of_image.across);
   const double results = images * static_cast<double>(out[0] * out[1]);
-  const double transforms = tiles * products * kElementWork * (1 / channels + 1 / out_channels);
+  const double transforms =
+      tiles * products * kElementWork * (1 / channels + 1 / out_channels) / planes;
   return (products * (tiles + kElementWork) + transforms) / (9 * (results + kElementWork));
 }
 
@@ -333,15 +335,16 @@ class Conv2dLowering : NodeLowering {
     const int last = sizes.size() - 1;
     auto images = static_cast<double>(sizes[0]);
     if (last == 4) images *= static_cast<double>(sizes[2]);
-    const int64_t terms = last == 4 ? channels * *weight.sizes[2].AsInt() : channels;
+    const int64_t planes = last == 4 ? *weight.sizes[2].AsInt() : 1;
     std::optional<WinogradTile> best;
     double least = kWorthwhile;
     for (const WinogradTile tile : {WinogradTile::k2x2, WinogradTile::k4x4}) {
-      const bool accurate = tile == WinogradTile::k2x2 && terms >= kAccurateTerms;
+      const bool accurate = tile == WinogradTile::k2x2 && channels * planes >= kAccurateTerms;
       if (winograd_ == Winograd::kNever || (winograd_ == Winograd::kAccurate && !accurate))
         continue;
-      const double share = WinogradShare(tile, images, {sizes[last - 1], sizes[last]},
-                                         static_cast<double>(channels), static_cast<double>(n));
+      const double share =
+          WinogradShare(tile, images, {sizes[last - 1], sizes[last]}, static_cast<double>(channels),
+                        static_cast<double>(n), static_cast<double>(planes));
       if (share >= least) continue;
       least = share;
       best = tile;

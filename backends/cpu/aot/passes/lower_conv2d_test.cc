@@ -219,6 +219,11 @@ TEST(LowerConv2d, UsesAccurateWinogradByDefault) {
        "f32[36864]"},  // 36 x 32 x 32
       {Winograd::kAccurate, "32,6,24,24", "32,32,3,3,3", "1], [1], [1], false, [0",
        "winograd_convolution", "f32[49152]"},  // 3 x 16 x 32 x 32
+      // The window's planes share the transforms, which cost too much for 16 filters of one plane.
+      {Winograd::kAccurate, "32,6,24,24", "16,32,3,3,3", "1], [1], [1], false, [0",
+       "winograd_convolution", "f32[49152]"},  // 3 x 16 x 32 x 32
+      {Winograd::kAccurate, "32,24,24", "16,32,3,3", "1], [1], [1], false, [0", "conv2d",
+       "f32[9216]"},  // 9 x 32 x 32
       {Winograd::kAccurate, "32,6,24,24", "32,32,1,3,3", "1], [0,1,1], [1], false, [0",
        "winograd_convolution", "f32[16384]"},  // 16 x 32 x 32
       {Winograd::kAccurate, "32,6,24,24", "32,32,3,1,1", "1], [1,0,0], [1], false, [0",
@@ -230,12 +235,13 @@ TEST(LowerConv2d, UsesAccurateWinogradByDefault) {
     const std::string images = absl::StrCat("f32[1,", row.input, "]");
     ASSERT_OK_AND_ASSIGN(
         exir::ExportedProgram program,
-        exir::ParseProgram(absl::StrCat("program edge { constants { state \"w\": ", weight,
-                                        " } graph(%w: ", weight, " parameter \"w\", %x: ", images,
-                                        " user_input) { %y: f32[1,32", row.input.substr(2),
-                                        "] = edge.aten.convolution.default(%x, %w, none, [",
-                                        row.rest, "], 1) return (%y user_output) } }"),
-                           CpuPassTestOps()));
+        exir::ParseProgram(
+            absl::StrCat("program edge { constants { state \"w\": ", weight,
+                         " } graph(%w: ", weight, " parameter \"w\", %x: ", images,
+                         " user_input) { %y: f32[1,", row.weight.substr(0, 2), row.input.substr(2),
+                         "] = edge.aten.convolution.default(%x, %w, none, [", row.rest,
+                         "], 1) return (%y user_output) } }"),
+            CpuPassTestOps()));
     ASSERT_OK(LowerConv2d(nullptr, row.winograd).run(program));
     const exir::Graph& graph = program.top();
     EXPECT_EQ(graph.node(*graph.nodes().begin()).target->op(), row.op) << row.input << row.weight;
