@@ -87,7 +87,8 @@ class LayoutAssignment {
         copy_(program.ops->ToEdge(program.ops->Find("dim_order_ops._to_dim_order_copy.default"))),
         permute_(program.ops->Find("aten.permute_copy.default")),
         split_(program.ops->Find("aten.split_with_sizes_copy.default")),
-        slice_(program.ops->Find("aten.slice_copy.Tensor")) {}
+        slice_(program.ops->Find("aten.slice_copy.Tensor")),
+        expand_(program.ops->Find("aten.expand_copy.default")) {}
 
   // Removes the dim_order of conversions to another dtype that keep their operand's order. They
   // then follow the operand's layout, whatever it becomes.
@@ -141,12 +142,16 @@ class LayoutAssignment {
 
   // Makes permutations that only operators over images use, also after resizing and concatenation,
   // share the memory of their operands, if they are then channels last. Parts of channels last
-  // images become channels last if an operator over images uses them.
+  // images, and repeated pixels, become channels last if an operator over images uses them.
   absl::StatusOr<bool> ShareWithConvolutions() {
     for (NodeId id : graph_.NodeList()) {
       const exir::OpOverload* target = graph_.node(id).target->aten();
       if (target == split_ || target == slice_) {
         MovePartsToChannelsLast(id);
+        continue;
+      }
+      if (target == expand_) {
+        MoveExpandedPixels(id);
         continue;
       }
       if (target != permute_) {
@@ -212,6 +217,18 @@ class LayoutAssignment {
     for (ValueId part : parts) {
       if (IsForImages(part, /*steps=*/4)) Retype(part, /*channels_last=*/true);
     }
+  }
+
+  // Makes images that repeat one pixel channels last if an operator over images uses them.
+  void MoveExpandedPixels(NodeId id) {
+    const ValueId* operand = graph_.node(id).operand().get_if<ValueId>();
+    const TensorMeta* pixel = operand == nullptr ? nullptr : graph_.value(*operand).tensor();
+    const ValueId result = graph_.ResultOf(id);
+    if (pixel == nullptr || pixel->rank() != 4 || graph_.MetaOf(result).rank() != 4 ||
+        !(pixel->sizes[2] == SymInt(1)) || !(pixel->sizes[3] == SymInt(1))) {
+      return;
+    }
+    if (IsForImages(result, /*steps=*/4)) Retype(result, /*channels_last=*/true);
   }
 
   // Whether an operator over images uses the value, after at most `steps` concatenations, sums and
@@ -342,7 +359,7 @@ class LayoutAssignment {
   PassDiagnostics* diagnostics_;
   exir::GraphEditor editor_;
   const exir::Graph& graph_;
-  const exir::OpOverload *copy_, *permute_, *split_, *slice_;
+  const exir::OpOverload *copy_, *permute_, *split_, *slice_, *expand_;
   absl::flat_hash_map<std::pair<ValueId, bool>, ValueId> copies_;
   absl::flat_hash_set<ValueId> moved_;  // by ShareWithConvolutions: values with another layout
   bool changed_ = false;

@@ -80,6 +80,27 @@ TEST(AssignLayouts, PartsOfImagesAreChannelsLastForConvolutions) {
       return (%m user_output, %v user_output) } })");
 }
 
+TEST(AssignLayouts, RepeatedPixelsAreChannelsLastForConvolutions) {
+  ExpectAssigned(R"(program edge {
+    constants { constant "w": f32[512] }
+    graph(%w: f32[512] tensor_constant "w", %p: f32[1,8,1,1] user_input,
+          %x: f32[1,8,4,4]{strides=[128,1,32,8]} user_input) {
+      %e: f32[1,8,4,4] = edge.aten.expand_copy.default(%p, [-1,-1,4,4])
+      %a: f32[1,16,4,4] = edge.aten.cat.default([%x,%e], 1)
+      %c: f32[1,8,4,4] = backend.belay_cpu.conv2d.default(%a, %w, none, none, 8, [1,1], [1,1], [0,0], [1,1], "none", "add", -inf, inf)
+      %m: f32[1,8,1,1] = edge.aten.mean.dim(%c, [2,3], true)
+      return (%m user_output) } })",
+                 R"(program edge {
+    constants { constant "w": f32[512] }
+    graph(%w: f32[512] tensor_constant "w", %p: f32[1,8,1,1] user_input,
+          %x: f32[1,8,4,4]{strides=[128,1,32,8]} user_input) {
+      %e: f32[1,8,4,4]{strides=[128,1,32,8]} = edge.aten.expand_copy.default(%p, [-1,-1,4,4])
+      %a: f32[1,16,4,4]{strides=[256,1,64,16]} = edge.aten.cat.default([%x,%e], 1)
+      %c: f32[1,8,4,4]{strides=[128,1,32,8]} = backend.belay_cpu.conv2d.default(%a, %w, none, none, 8, [1,1], [1,1], [0,0], [1,1], "none", "add", -inf, inf)
+      %m: f32[1,8,1,1] = edge.aten.mean.dim(%c, [2,3], true)
+      return (%m user_output) } })");
+}
+
 TEST(AssignLayouts, InsertsNoRedundantCopies) {
   ExpectAssigned(R"(program edge {
     constants { constant "w": f32[256] }

@@ -32,7 +32,8 @@ enum class Kind : uint8_t {
   kCat,
   kPad,
   kAvgPool,
-  kMean,
+  kExpand,
+  kReduction,  // over `dim`, with `keepdim`
   kPermute,
   kSplit,
   kTranspose,
@@ -46,11 +47,14 @@ struct Row {
 };
 constexpr Row kRows[] = {
     {"aten._native_batch_norm_legit_no_training.default", Kind::kNorm},
+    {"aten.amax.default", Kind::kReduction},
+    {"aten.amin.default", Kind::kReduction},
     {"aten.avg_pool1d.default", Kind::kAvgPool},
     {"aten.cat.default", Kind::kCat},
     {"aten.constant_pad_nd.default", Kind::kPad},
     {"aten.convolution.default", Kind::kConvolution},
-    {"aten.mean.dim", Kind::kMean},
+    {"aten.expand_copy.default", Kind::kExpand},
+    {"aten.mean.dim", Kind::kReduction},
     {"aten.native_group_norm.default", Kind::kNorm},
     {"aten.permute_copy.default", Kind::kPermute},
     {"aten.slice_copy.Tensor", Kind::kAlongDim},
@@ -176,8 +180,8 @@ class Lifting : NodeLowering {
     switch (row->kind) {
       case Kind::kConvolution:
         return LiftConvolution(id);
-      case Kind::kMean:
-        return LiftMean(id);
+      case Kind::kReduction:
+        return LiftReduction(id);
       case Kind::kPermute:
       case Kind::kTranspose:
         return LiftSwap(id);
@@ -208,6 +212,12 @@ class Lifting : NodeLowering {
       case Kind::kAvgPool:
         if (!ToAvgPool2d(id)) return false;
         break;
+      case Kind::kExpand: {
+        const Argument::List* size = node.argument("size").get_if<Argument::List>();
+        if (size == nullptr || size->size() != 3) return false;
+        SetArgument(id, "size", Argument::List{(*size)[0], (*size)[1], int64_t{1}, (*size)[2]});
+        break;
+      }
       default:
         break;
     }
@@ -281,8 +291,8 @@ class Lifting : NodeLowering {
     return true;
   }
 
-  // Lifts a mean over l to images: over the last two dimensions, or the last one with keepdim.
-  bool LiftMean(NodeId id) {
+  // Lifts a reduction over l to images: over the last two dimensions, or the last one with keepdim.
+  bool LiftReduction(NodeId id) {
     const Node& node = graph_.node(id);
     const std::optional<ValueId> images = SqueezedImages(node.operand());
     const Argument::List* dims = node.argument("dim").get_if<Argument::List>();

@@ -104,6 +104,28 @@ TEST(LiftToImages, MeansOverRows) {
       return (%m user_output) } })");
 }
 
+TEST(LiftToImages, ExtremesAndExpansionsKeepImages) {
+  ExpectLift(R"(program edge {
+    constants { state "w": f32[8,4,3] }
+    graph(%w: f32[8,4,3] parameter "w", %x: f32[2,4,9] user_input) {
+      %y: f32[2,8,7] = edge.aten.convolution.default(%x, %w, none, [1], [0], [1], false, [0], 1)
+      %m: f32[2,8,1] = edge.aten.amax.default(%y, [2], true)
+      %l: f32[2,8] = edge.aten.amin.default(%y, [-1])
+      %e: f32[2,8,5] = edge.aten.expand_copy.default(%m, [-1,8,5])
+      return (%e user_output, %l user_output) } })",
+             R"(program edge {
+    constants { state "w": f32[8,4,3] }
+    graph(%w: f32[8,4,3] parameter "w", %x: f32[2,4,9] user_input) {
+      %images: f32[2,4,1,9] = edge.aten.unsqueeze_copy.default(%x, 2)
+      %images_1: f32[8,4,1,3] = edge.aten.unsqueeze_copy.default(%w, 2)
+      %y: f32[2,8,1,7] = edge.aten.convolution.default(%images, %images_1, none, [1,1], [0,0], [1,1], false, [0,0], 1)
+      %m: f32[2,8,1,1] = edge.aten.amax.default(%y, [3], true)
+      %l: f32[2,8] = edge.aten.amin.default(%y, [2,3])
+      %e: f32[2,8,1,5] = edge.aten.expand_copy.default(%m, [-1,8,1,5])
+      %squeezed_2: f32[2,8,5] = edge.aten.squeeze_copy.dim(%e, 2)
+      return (%squeezed_2 user_output, %l user_output) } })");
+}
+
 TEST(LiftToImages, SplitsAndGroupNormsKeepImages) {
   ExpectLift(R"(program edge {
     constants { state "w": f32[8,4,3] }
