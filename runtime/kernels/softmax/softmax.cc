@@ -34,6 +34,14 @@ HWY_INLINE float MaxOf(const float* HWY_RESTRICT in, size_t n) {
   return hn::ReduceMax(d, top);
 }
 
+// exp(x) for x <= 0 or NaN, which stays NaN; 0 if the result were subnormal, since arithmetic with
+// subnormal numbers is slow.
+template <class D, class V>
+HWY_INLINE V NormalExp(D d, V x) {
+  const V least = hn::Set(d, -87.0f);
+  return hn::IfThenZeroElse(hn::Lt(x, least), SafeExp(d, x));
+}
+
 // Returns the sum of exp(x - top); with kStore, writes the exponentials to `out`.
 template <bool kStore>
 HWY_INLINE float SumOfExponentials(const float* in, size_t n, float top, float* out) {
@@ -43,12 +51,12 @@ HWY_INLINE float SumOfExponentials(const float* in, size_t n, float top, float* 
   auto sum = hn::Zero(d);
   size_t i = 0;
   for (; i + lanes <= n; i += lanes) {
-    const auto y = SafeExp(d, hn::Sub(hn::LoadU(d, in + i), offset));
+    const auto y = NormalExp(d, hn::Sub(hn::LoadU(d, in + i), offset));
     if (kStore) hn::StoreU(y, d, out + i);
     sum = hn::Add(sum, y);
   }
   if (i < n) {
-    const auto y = SafeExp(d, hn::Sub(hn::LoadN(d, in + i, n - i), offset));
+    const auto y = NormalExp(d, hn::Sub(hn::LoadN(d, in + i, n - i), offset));
     if (kStore) hn::StoreN(y, d, out + i, n - i);
     sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(d, n - i), y));
   }
@@ -66,8 +74,8 @@ void SoftmaxRowF32Impl(const float* in, size_t n, float* out) {
   if (i < n) hn::StoreN(hn::Div(hn::LoadN(d, out + i, n - i), divisor), d, out + i, n - i);
 }
 
-// kVectors vectors of columns; with kPartial one vector of `count` columns.
-template <size_t kVectors, bool kPartial>
+// kVectors vectors of columns; with kPartial one vector of `count` columns. With kLog, the logarithm.
+template <bool kLog, size_t kVectors, bool kPartial>
 HWY_INLINE void SoftmaxBlock(const float* in, size_t n, size_t in_step, size_t count, float* out,
                              size_t out_step) {
   const hn::ScalableTag<float> d;
@@ -91,9 +99,34 @@ HWY_INLINE void SoftmaxBlock(const float* in, size_t n, size_t in_step, size_t c
   for (size_t i = 0; i < n; ++i) {
     for (size_t v = 0; v < kVectors; ++v) top[v] = Larger(d, top[v], load(in + i * in_step, v));
   }
+  if constexpr (kLog) {
+    // As LogOfSum: elements equal to `top` are counted. If `top` is not finite, all results are NaN.
+    const V one = hn::Set(d, 1.0f);
+    V others[kVectors];
+    for (size_t v = 0; v < kVectors; ++v) others[v] = hn::Sub(hn::Sub(top[v], top[v]), one);
+    for (size_t i = 0; i < n; ++i) {
+      for (size_t v = 0; v < kVectors; ++v) {
+        const V x = load(in + i * in_step, v);
+        const auto is_top = hn::Eq(x, top[v]);
+        others[v] = hn::Add(others[v], hn::IfThenElseZero(is_top, one));
+        sum[v] = hn::Add(sum[v], hn::IfThenZeroElse(is_top, NormalExp(d, hn::Sub(x, top[v]))));
+      }
+    }
+    for (size_t v = 0; v < kVectors; ++v) {
+      sum[v] = hn::Add(sum[v], others[v]);
+      sum[v] = hn::MulAdd(sum[v], hn::Zero(d), hn::Log1p(d, sum[v]));  // keeps NaN
+    }
+    for (size_t i = 0; i < n; ++i) {
+      for (size_t v = 0; v < kVectors; ++v) {
+        const V x = load(in + i * in_step, v);
+        store(hn::Sub(hn::Sub(x, top[v]), sum[v]), out + i * out_step, v);
+      }
+    }
+    return;
+  }
   for (size_t i = 0; i < n; ++i) {
     for (size_t v = 0; v < kVectors; ++v) {
-      const V y = SafeExp(d, hn::Sub(load(in + i * in_step, v), top[v]));
+      const V y = NormalExp(d, hn::Sub(load(in + i * in_step, v), top[v]));
       sum[v] = hn::Add(sum[v], y);
       store(y, out + i * out_step, v);
     }
@@ -105,15 +138,28 @@ HWY_INLINE void SoftmaxBlock(const float* in, size_t n, size_t in_step, size_t c
   }
 }
 
-void SoftmaxColumnsF32Impl(const float* in, size_t n, size_t in_step, size_t columns, float* out,
-                           size_t out_step) {
+template <bool kLog>
+HWY_INLINE void Columns(const float* in, size_t n, size_t in_step, size_t columns, float* out,
+                        size_t out_step) {
+  constexpr size_t kVectors = kLog ? 2 : 4;
   const size_t lanes = hn::Lanes(hn::ScalableTag<float>());
   size_t c = 0;
-  for (; c + 4 * lanes <= columns; c += 4 * lanes)
-    SoftmaxBlock<4, false>(in + c, n, in_step, 0, out + c, out_step);
-  for (; c + lanes <= columns; c += lanes)
-    SoftmaxBlock<1, false>(in + c, n, in_step, 0, out + c, out_step);
-  if (c < columns) SoftmaxBlock<1, true>(in + c, n, in_step, columns - c, out + c, out_step);
+  for (; c + kVectors * lanes <= columns; c += kVectors * lanes)
+    SoftmaxBlock<kLog, kVectors, false>(in + c, n, in_step, 0, out + c, out_step);
+  for (; c + lanes <= columns && !kLog; c += lanes)
+    SoftmaxBlock<kLog, 1, false>(in + c, n, in_step, 0, out + c, out_step);
+  for (; c < columns; c += lanes) {
+    const size_t count = HWY_MIN(lanes, columns - c);
+    SoftmaxBlock<kLog, 1, true>(in + c, n, in_step, count, out + c, out_step);
+  }
+}
+void SoftmaxColumnsF32Impl(const float* in, size_t n, size_t in_step, size_t columns, float* out,
+                           size_t out_step) {
+  Columns<false>(in, n, in_step, columns, out, out_step);
+}
+void LogSoftmaxColumnsF32Impl(const float* in, size_t n, size_t in_step, size_t columns, float* out,
+                              size_t out_step) {
+  Columns<true>(in, n, in_step, columns, out, out_step);
 }
 
 // log(sum of exp(x - top)). Each maximal element adds 1. One of them is excluded from the sum and
@@ -131,8 +177,8 @@ HWY_INLINE float LogOfSum(const float* in, size_t n, float top) {
     const auto x = hn::LoadN(d, in + i, count);
     const auto is_top = hn::And(live, hn::Eq(x, offset));
     largest += hn::CountTrue(d, is_top);
-    sum =
-        hn::Add(sum, hn::IfThenElseZero(hn::AndNot(is_top, live), SafeExp(d, hn::Sub(x, offset))));
+    sum = hn::Add(sum,
+                  hn::IfThenElseZero(hn::AndNot(is_top, live), NormalExp(d, hn::Sub(x, offset))));
   }
   const double others = static_cast<double>(largest) - 1;
   return static_cast<float>(std::log1p(others + static_cast<double>(hn::ReduceSum(d, sum))));
@@ -163,6 +209,11 @@ HWY_EXPORT(SoftmaxColumnsF32Impl);
 void SoftmaxColumnsF32(const float* in, size_t n, size_t in_step, size_t columns, float* out,
                        size_t out_step) {
   HWY_DYNAMIC_DISPATCH(SoftmaxColumnsF32Impl)(in, n, in_step, columns, out, out_step);
+}
+HWY_EXPORT(LogSoftmaxColumnsF32Impl);
+void LogSoftmaxColumnsF32(const float* in, size_t n, size_t in_step, size_t columns, float* out,
+                          size_t out_step) {
+  HWY_DYNAMIC_DISPATCH(LogSoftmaxColumnsF32Impl)(in, n, in_step, columns, out, out_step);
 }
 void SoftmaxRowF32(const float* in, size_t n, float* out) {
   HWY_DYNAMIC_DISPATCH(SoftmaxRowF32Impl)(in, n, out);

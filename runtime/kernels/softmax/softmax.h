@@ -9,7 +9,8 @@
 //   Algorithms", 2002, §4.2);
 // - the division and the rounding of the expected result: 2 u.
 // The logarithm's error is no larger, since the largest element is added to the others exactly:
-// s / (1 + s) <= ln(1 + s).
+// s / (1 + s) <= ln(1 + s). Columns add 4 ULP for a logarithm in float.
+// Exponentials that would be subnormal count as 0.
 #ifndef BELAY_RUNTIME_KERNELS_SOFTMAX_SOFTMAX_H_
 #define BELAY_RUNTIME_KERNELS_SOFTMAX_SOFTMAX_H_
 
@@ -24,10 +25,12 @@ namespace belay {
 void SoftmaxRowF32(const float* in, size_t n, float* out);
 void LogSoftmaxRowF32(const float* in, size_t n, float* out);
 
-// Softmax of `columns` columns of n elements: element i of column c is in[i * in_step + c], and
+// Softmax, or its logarithm, of `columns` columns of n elements: element i of column c is in[i * in_step + c], and
 // likewise for `out`. The error is that of a row. n > 0. `out` may be `in` if the steps are equal.
 void SoftmaxColumnsF32(const float* in, size_t n, size_t in_step, size_t columns, float* out,
                        size_t out_step);
+void LogSoftmaxColumnsF32(const float* in, size_t n, size_t in_step, size_t columns, float* out,
+                          size_t out_step);
 
 // Softmax and log-softmax over any dimension of float32, float16 and bfloat16 tensors of any
 // layout. Half precision is computed as float and rounded once.

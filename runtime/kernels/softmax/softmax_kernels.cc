@@ -61,8 +61,9 @@ Rows RowsOf(const TensorView& in, const TensorView& out, int dim) {
   return rows;
 }
 
-// kColumns: whether SoftmaxColumnsF32 computes the same function.
-template <void (*kRow)(const float*, size_t, float*), bool kColumns>
+// kRow and kColumns compute the same function.
+template <void (*kRow)(const float*, size_t, float*),
+          void (*kColumns)(const float*, size_t, size_t, size_t, float*, size_t)>
 absl::Status Run(KernelContext& context, const SoftmaxCall<KernelArguments>& call) {
   const TensorView* const self = call.self;
   const int dim = call.dim;
@@ -93,18 +94,18 @@ absl::Status Run(KernelContext& context, const SoftmaxCall<KernelArguments>& cal
     out_beside = rows.out[last];
     outer.erase(last);
   }
-  if (kColumns && self->dtype == DType::kFloat32 && in_beside == 1 && out_beside == 1 &&
+  if (self->dtype == DType::kFloat32 && in_beside == 1 && out_beside == 1 &&
       beside >= kColumnBlock / 4) {
     const int64_t blocks = (beside + kColumnBlock - 1) / kColumnBlock;
     const int64_t count = self->numel() / n / beside * blocks;
     RunRanges(context, count, /*step=*/1, work, [&](int, int64_t first, int64_t last) {
       for (int64_t i = first; i < last; ++i) {
         const int64_t column = i % blocks * kColumnBlock;
-        SoftmaxColumnsF32(self->as<const float>() + OffsetAt(i / blocks, outer, rows.in) + column,
-                          static_cast<size_t>(n), static_cast<size_t>(in_step),
-                          static_cast<size_t>(std::min(kColumnBlock, beside - column)),
-                          out->as<float>() + OffsetAt(i / blocks, outer, rows.out) + column,
-                          static_cast<size_t>(out_step));
+        kColumns(self->as<const float>() + OffsetAt(i / blocks, outer, rows.in) + column,
+                 static_cast<size_t>(n), static_cast<size_t>(in_step),
+                 static_cast<size_t>(std::min(kColumnBlock, beside - column)),
+                 out->as<float>() + OffsetAt(i / blocks, outer, rows.out) + column,
+                 static_cast<size_t>(out_step));
       }
     });
     return absl::OkStatus();
@@ -140,9 +141,9 @@ uint64_t ScratchBytes(const KernelContext& context, const SoftmaxCall<KernelArgu
 }
 
 constexpr Kernel kKernels[] = {
-    KernelRow<&Run<&SoftmaxRowF32, true>, &Accepts, &ScratchBytes>(
+    KernelRow<&Run<&SoftmaxRowF32, &SoftmaxColumnsF32>, &Accepts, &ScratchBytes>(
         "aten._softmax.default", "self dim half_to_float", "SoftmaxSimd", KernelEngine::kHighway),
-    KernelRow<&Run<&LogSoftmaxRowF32, false>, &Accepts, &ScratchBytes>(
+    KernelRow<&Run<&LogSoftmaxRowF32, &LogSoftmaxColumnsF32>, &Accepts, &ScratchBytes>(
         "aten._log_softmax.default", "self dim half_to_float", "LogSoftmaxSimd",
         KernelEngine::kHighway),
 };
