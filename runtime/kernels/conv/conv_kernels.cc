@@ -179,22 +179,34 @@ void ScatterTap(const ConvGeometry& g, const float* products, const int64_t* k, 
 // Scratch memory of a transposed convolution, in floats.
 struct TransposedScratch {
   uint64_t panels, matrix, products;
+  int64_t rows;  // of one GEMM: kernel positions of filters
+
   TransposedScratch(const KernelContext& context, const ConvGeometry& g)
       : panels(PanelsSize(static_cast<size_t>(g.group_channels()), static_cast<size_t>(g.plane())) *
-               static_cast<uint64_t>(context.num_threads())),
-        matrix(static_cast<uint64_t>(g.group_filters()) *
-               static_cast<uint64_t>(g.group_channels())),
-        products(static_cast<uint64_t>(g.group_filters()) * static_cast<uint64_t>(g.plane())) {}
+               static_cast<uint64_t>(context.num_threads())) {
+    // Many rows share packed panels; their products should stay in the L2 cache.
+    constexpr int64_t kMostProducts = int64_t{1} << 18, kLeastRows = 16;
+    const int64_t all = TransposedRows(g), least = std::max(g.group_filters(), kLeastRows);
+    rows = std::min(all, std::max(least, kMostProducts / std::max<int64_t>(g.plane(), 1)));
+    matrix = static_cast<uint64_t>(rows) * static_cast<uint64_t>(g.group_channels());
+    products = static_cast<uint64_t>(rows) * static_cast<uint64_t>(g.plane());
+  }
   uint64_t total() const { return panels + matrix + products; }
+  // Wraps if the weight is too large for int64.
+  static int64_t TransposedRows(const ConvGeometry& g) {
+    return static_cast<int64_t>(static_cast<uint64_t>(g.group_filters()) *
+                                static_cast<uint64_t>(g.taps()));
+  }
 };
 
-// One GEMM per kernel position: [filters, channels] x [channels, image elements].
+// GEMMs of [filters * kernel positions, channels] x [channels, image elements], some rows at a time.
 void Transposed(const KernelContext& context, const ConvGeometry& g, const float* input,
                 const float* weight, const float* bias, float* out, float* scratch) {
   const TransposedScratch parts(context, g);
   float* matrix = scratch + parts.panels;
   float* products = matrix + parts.matrix;
-  const int64_t filters = g.group_filters(), channels = g.group_channels(), taps = g.taps();
+  const int64_t filters = g.group_filters(), channels = g.group_channels(), taps = g.taps(),
+                rows = TransposedScratch::TransposedRows(g);
   for (int64_t n = 0; n < g.batch; ++n) {
     for (int64_t group = 0; group < g.groups; ++group) {
       float* result = out + (n * g.filters + group * filters) * g.out_plane();
@@ -202,35 +214,45 @@ void Transposed(const KernelContext& context, const ConvGeometry& g, const float
         std::fill_n(result + f * g.out_plane(), g.out_plane(),
                     bias == nullptr ? 0.0f : bias[group * filters + f]);
       }
-      const float* w = weight + group * channels * filters * taps;
-      int64_t k[3], tap = 0;
-      for (k[0] = 0; k[0] < g.kernel[0]; ++k[0]) {
-        for (k[1] = 0; k[1] < g.kernel[1]; ++k[1]) {
-          for (k[2] = 0; k[2] < g.kernel[2]; ++k[2], ++tap) {
-            for (int64_t f = 0; f < filters; ++f) {
-              for (int64_t c = 0; c < channels; ++c)
-                matrix[f * channels + c] = w[(c * filters + f) * taps + tap];
-            }
-            PackedGemmArgs args;
-            args.m = static_cast<size_t>(filters);
-            args.n = static_cast<size_t>(g.plane());
-            args.k = static_cast<size_t>(channels);
-            args.a = matrix;
-            args.lda = args.k;
-            args.b = input + (n * g.channels + group * channels) * g.plane();
-            args.ldb = args.n;
-            args.c = products;
-            args.ldc = args.n;
-            args.panels = scratch;
-            Gemm(context, args);
-            if (Budget::Stop()) return;
-            const double work = kElementWork * static_cast<double>(filters * g.plane());
-            RunRanges(context, filters, 1, work, [&](int, int64_t first, int64_t last) {
-              for (int64_t f = first; f < last; ++f)
-                ScatterTap(g, products + f * g.plane(), k, result + f * g.out_plane());
-            });
-          }
-        }
+      const float* w = weight + group * channels * rows;
+      for (int64_t first = 0; first < rows; first += parts.rows) {
+        const int64_t last = std::min(first + parts.rows, rows);
+        TensorView from;  // rows of the transposed weight
+        from.sizes = {last - first, channels};
+        from.strides = {1, rows};
+        from.data = const_cast<float*>(w + first);
+        CopyConvertible(from, TensorView::Contiguous(DType::kFloat32, from.sizes, matrix));
+        PackedGemmArgs args;
+        args.m = static_cast<size_t>(last - first);
+        args.n = static_cast<size_t>(g.plane());
+        args.k = static_cast<size_t>(channels);
+        args.a = matrix;
+        args.lda = args.k;
+        args.b = input + (n * g.channels + group * channels) * g.plane();
+        args.ldb = args.n;
+        args.c = products;
+        args.ldc = args.n;
+        args.panels = scratch;
+        Gemm(context, args);
+        if (Budget::Stop()) return;
+        // Each filter accumulates its kernel positions in order.
+        const int64_t first_filter = first / taps, last_filter = (last + taps - 1) / taps;
+        const double work =
+            kElementWork * static_cast<double>(last - first) * static_cast<double>(g.plane());
+        RunRanges(context, last_filter - first_filter, 1, work,
+                  [&](int, int64_t begin, int64_t end) {
+                    for (int64_t f = first_filter + begin; f < first_filter + end; ++f) {
+                      const int64_t from_row = std::max(first, f * taps);
+                      const int64_t to_row = std::min(last, (f + 1) * taps);
+                      for (int64_t row = from_row; row < to_row; ++row) {
+                        const int64_t tap = row - f * taps;
+                        const int64_t k[3] = {tap / (g.kernel[1] * g.kernel[2]),
+                                              tap / g.kernel[2] % g.kernel[1], tap % g.kernel[2]};
+                        ScatterTap(g, products + (row - first) * g.plane(), k,
+                                   result + f * g.out_plane());
+                      }
+                    }
+                  });
       }
     }
   }
