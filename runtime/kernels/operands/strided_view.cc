@@ -109,4 +109,19 @@ absl::Status CopyReshaped(const KernelContext& context, const TensorView& from,
   return CopyReshapedWith(&CopyElements, context, from, to);
 }
 
+TensorView PartsOf(const TensorView& complex, int part) {
+  TensorView parts = complex;
+  parts.dtype = DType::kFloat32;
+  for (int64_t& stride : parts.strides) stride *= 2;
+  parts.data = complex.data == nullptr ? nullptr : complex.as<float>() + part;
+  return parts;
+}
+
+TensorView PairsOf(const TensorView& complex) {
+  TensorView pairs = PartsOf(complex, 0);
+  pairs.sizes.push_back(2);
+  pairs.strides.push_back(1);
+  return pairs;
+}
+
 }  // namespace belay

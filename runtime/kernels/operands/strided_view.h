@@ -63,6 +63,11 @@ inline absl::Status CopyElements(const KernelContext&, const TensorView& from,
 absl::Status CopyReshapedWith(CopyFn copy, const KernelContext& context, const TensorView& from,
                               const TensorView& to);
 
+// The real (0) or imaginary (1) parts of a complex64 tensor.
+TensorView PartsOf(const TensorView& complex, int part);
+// A complex64 tensor as floats, with a last dimension of both parts. Precondition: rank < kMaxRank.
+TensorView PairsOf(const TensorView& complex);
+
 }  // namespace belay
 
 #endif  // BELAY_RUNTIME_KERNELS_OPERANDS_STRIDED_VIEW_H_

@@ -96,6 +96,24 @@ void SquareRuns(const FloatRuns& x, double center, double* sums) {
   FoldRuns<Term::kCenteredSquare>(x, center, sums);
 }
 
+double SumInFloatImpl(const float* HWY_RESTRICT x, int64_t n) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  auto sum0 = hn::Zero(d), sum1 = hn::Zero(d), sum2 = hn::Zero(d), sum3 = hn::Zero(d);
+  int64_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    sum0 = hn::Add(sum0, hn::LoadU(d, x + i));
+    sum1 = hn::Add(sum1, hn::LoadU(d, x + i + lanes));
+    sum2 = hn::Add(sum2, hn::LoadU(d, x + i + 2 * lanes));
+    sum3 = hn::Add(sum3, hn::LoadU(d, x + i + 3 * lanes));
+  }
+  for (; i < n; i += lanes) {
+    sum0 = hn::Add(sum0, hn::LoadN(d, x + i, static_cast<size_t>(HWY_MIN(lanes, n - i))));
+  }
+  return hn::ReduceSum(d, hn::Add(hn::Add(sum0, sum1), hn::Add(sum2, sum3)));
+}
+
 // Adds kRows rows to the accumulators, which are loaded and stored once. Rows are read from start to end,
 // as prefetchers expect.
 template <Term kTerm, int kRows>
@@ -155,6 +173,8 @@ namespace belay {
 HWY_EXPORT(SumLoop);
 HWY_EXPORT(SquaresLoop);
 HWY_EXPORT(SumRuns);
+HWY_EXPORT(SumInFloatImpl);
+double SumInFloat(const float* x, int64_t n) { return HWY_DYNAMIC_DISPATCH(SumInFloatImpl)(x, n); }
 HWY_EXPORT(SquareRuns);
 void SumRunsF32(const FloatRuns& x, double* sums) { HWY_DYNAMIC_DISPATCH(SumRuns)(x, sums); }
 void SquareRunsF32(const FloatRuns& x, double center, double* sums) {

@@ -14,8 +14,7 @@ enum class ReduceOp : uint8_t {
   kAbsSum,
   kSquares,  // of the deviations from a center
   kProduct,
-  kReach,  // product of max(|x|, 1 / |x|): bounds the magnitude of every partial product
-  kMax,    // NaN if any element is NaN
+  kMax,  // NaN if any element is NaN
   kMin,
   kAny,  // 1 or 0
   kAll,
@@ -28,8 +27,8 @@ inline constexpr int64_t kReduceLanes = 32;
 // Reduces rows into a block of results: acc[i] = join(acc[i], x[r * row_step + i]) for r < rows, i
 // < width.
 //
-// x has elements of the loop's type. For floating-point types, acc has doubles for sums, squares,
-// products and reach. In all other cases acc has the loop's type. For kSquares, `center` has one
+// x has elements of the loop's type. For floating-point types, acc has doubles for sums, squares
+// and products. In all other cases acc has the loop's type. For kSquares, `center` has one
 // double per result.
 using ReduceLoop = void (*)(const void* x, int64_t rows, int64_t row_step, int64_t width, void* acc,
                             const double* center);
@@ -46,6 +45,8 @@ struct FloatRuns {
 // The sums of the runs' elements, and of the squares of their distances from `center`, in double.
 // Errors: length * 2^-53 * sum |x| and length * 2^-53 * sum (x - center)^2.
 void SumRunsF32(const FloatRuns& x, double* sums);
+// The sum of n floats in at least 16 lanes of float. Error: n * 2^-28 * sum |x| if no lane overflows.
+double SumInFloat(const float* x, int64_t n);
 void SquareRunsF32(const FloatRuns& x, double center, double* sums);
 
 }  // namespace belay

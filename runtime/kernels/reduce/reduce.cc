@@ -6,7 +6,6 @@
 #define HWY_TARGET_INCLUDE "runtime/kernels/reduce/reduce.cc"
 #include "hwy/foreach_target.h"
 // Must come after foreach_target.h.
-#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -45,19 +44,6 @@ struct Product {
   template <class T>
   static HWY_INLINE SumType<T> Join(SumType<T> acc, T x, double) {
     return WrappedProduct(acc, static_cast<SumType<T>>(x));
-  }
-};
-struct Reach {
-  template <class T>
-  using Acc = SumType<T>;
-  template <class T>
-  static HWY_INLINE SumType<T> Join(SumType<T> acc, T x, double) {
-    if constexpr (std::is_floating_point_v<T>) {
-      const double size = std::fabs(static_cast<double>(x)), inverse = 1 / size;
-      return acc * (size > inverse ? size : inverse);
-    } else {
-      return acc;
-    }
   }
 };
 // NaN is kept, since no comparison with it is true.
@@ -102,8 +88,6 @@ ReduceLoop FindReduceLoopImpl(ReduceOp op, DType type) {
       return LoopOf<AbsSum>(type);
     case ReduceOp::kProduct:
       return LoopOf<Product>(type);
-    case ReduceOp::kReach:
-      return LoopOf<Reach>(type);
     case ReduceOp::kMax:
       return LoopOf<Max>(type);
     case ReduceOp::kMin:
@@ -119,105 +103,98 @@ ReduceLoop FindReduceLoopImpl(ReduceOp op, DType type) {
   return nullptr;
 }
 
-// Bounds of the logarithms of a piece of a product, in units of 2^-7: for each float, l = the upper 16
-// bits of |x| minus those of 1 is log2 |x| or up to kLogSlack less, if x is normal.
-constexpr int32_t kLogUnit = 128, kLogSlack = 13;
-struct LogSums {
-  int32_t sum = 0;        // of l
-  int32_t magnitude = 0;  // of |l|
-  bool usual = false;     // all elements are normal numbers, and the sums are exact
-};
+// Six floats and a fraction: their product is a normal number, zero, infinite or NaN.
+constexpr int64_t kFactors = 6;
 
-// Multiplies n numbers in pieces. The factors of a piece are multiplied in lanes if no partial product
-// could leave the normal numbers of double, neither one of a lane nor one in the order of the elements;
-// otherwise one after another.
-double ProductRunF32Impl(const float* HWY_RESTRICT x, int64_t n) {
-  constexpr int64_t kPiece = 128, kShort = 24;
-  constexpr int32_t kReach = 1020 * kLogUnit;
-  const hn::ScalableTag<float> d;
-  const hn::Repartition<int16_t, decltype(d)> d16;
-  const hn::RebindToUnsigned<decltype(d)> du;
-  const hn::RepartitionToWide<decltype(d)> dd;
+// Moves the exponents of numbers to `exponents`. Zero, infinities and NaN have none.
+template <class D, class V = hn::Vec<D>, class VI = hn::Vec<hn::RebindToSigned<D>>>
+HWY_INLINE V TakeExponent(D d, V x, VI& exponents) {
+  const hn::RebindToSigned<D> di;
+  const VI field = hn::Set(di, int64_t{0x7ff} << 52), one = hn::Set(di, int64_t{0x3ff} << 52);
+  const VI bits = hn::BitCast(di, x), exponent = hn::And(bits, field);
+  const auto special = hn::Or(hn::Eq(exponent, hn::Zero(di)), hn::Eq(exponent, field));
+  const VI change = hn::ShiftRight<52>(hn::Sub(exponent, one));
+  exponents = hn::Add(exponents, hn::IfThenZeroElse(special, change));
+  const V fraction = hn::BitCast(d, hn::Or(hn::AndNot(field, bits), one));
+  return hn::IfThenElse(hn::RebindMask(d, special), x, fraction);
+}
+
+// Multiplies the accumulators of `width` columns by kCount rows.
+template <int64_t kCount>
+HWY_INLINE void MultiplyRows(const float* HWY_RESTRICT x, int64_t row_step, int64_t width,
+                             double* HWY_RESTRICT fractions, int64_t* HWY_RESTRICT exponents) {
+  const hn::ScalableTag<double> d;
+  const hn::Rebind<float, decltype(d)> half;
+  const hn::RebindToSigned<decltype(d)> di;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  const auto ones = hn::Set(dd, 1.0);
-  // The product is total * product0 * ... * product3. `pending` bounds |log2| of every product of some
-  // of its factors since the lanes were 1.
-  double total = 1;
-  auto product0 = ones, product1 = ones, product2 = ones, product3 = ones;
-  int32_t pending = 0;
-  // log2 of the product is at least log, and exceeds it by at most kLogSlack * factors.
-  int64_t log = 0, factors = 0;
-  const auto join = [&]() HWY_ATTR {
-    HWY_ALIGN double ends[hn::MaxLanes(dd)];
-    hn::Store(hn::Mul(hn::Mul(product0, product1), hn::Mul(product2, product3)), dd, ends);
-    for (size_t half = hn::Lanes(dd) / 2; half > 0; half /= 2) {
-      for (size_t i = 0; i < half; ++i) ends[i] *= ends[i + half];
+  int64_t i = 0;
+  for (; i + lanes <= width; i += lanes) {
+    auto product = hn::LoadU(d, fractions + i);
+    for (int64_t r = 0; r < kCount; ++r) {
+      product = hn::Mul(product, hn::PromoteTo(d, hn::LoadU(half, x + r * row_step + i)));
     }
-    total *= ends[0];
-    product0 = product1 = product2 = product3 = ones;
-    pending = 0;
-    // For zero, infinity and NaN: out of reach.
-    const auto biased = static_cast<int64_t>((std::bit_cast<uint64_t>(total) >> 52) & 2047);
-    log = (biased - 1023) * kLogUnit;
-    factors = kLogUnit / kLogSlack + 1;
-  };
-  for (int64_t at = 0; at < n; at += kPiece) {
-    const float* piece = x + at;
-    HWY_ALIGN float rest[kPiece];
-    LogSums logs;
-    auto q0 = ones, q1 = ones, q2 = ones, q3 = ones;
-    if (n - at >= kShort) {
-      if (n - at < kPiece) {
-        for (int64_t i = 0; i < kPiece; ++i) rest[i] = at + i < n ? piece[i] : 1.0f;
-        piece = rest;
-      }
-      const auto magnitude = hn::Set(d16, 0x7fff), one = hn::Set(d16, 127 << 7);
-      auto sum = hn::Zero(d16), sizes = hn::Zero(d16), most = hn::Zero(d16);
-      for (int64_t i = 0; i < kPiece; i += 2 * lanes) {
-        const auto a = hn::LoadU(d, piece + i), b = hn::LoadU(d, piece + i + lanes);
-        const auto upper = hn::OddEven(hn::BitCast(d16, b),
-                                       hn::BitCast(d16, hn::ShiftRight<16>(hn::BitCast(du, a))));
-        const auto l = hn::Sub(hn::And(upper, magnitude), one), size = hn::Abs(l);
-        most = hn::Max(most, size);
-        sum = hn::SaturatedAdd(sum, l);
-        sizes = hn::SaturatedAdd(sizes, size);
-        q0 = hn::Mul(q0, hn::PromoteLowerTo(dd, a));
-        q1 = hn::Mul(q1, hn::PromoteUpperTo(dd, a));
-        q2 = hn::Mul(q2, hn::PromoteLowerTo(dd, b));
-        q3 = hn::Mul(q3, hn::PromoteUpperTo(dd, b));
-      }
-      const hn::RebindToSigned<decltype(d)> d32;
-      const auto unit = hn::Set(d16, 1);
-      logs.sum = hn::ReduceSum(d32, hn::WidenMulPairwiseAdd(d32, sum, unit));
-      logs.magnitude = hn::ReduceSum(d32, hn::WidenMulPairwiseAdd(d32, sizes, unit));
-      // If a sum saturates, so does `sizes`. Exponents from -126 to 125 are usual.
-      logs.usual = hn::AllTrue(
-          d16, hn::And(hn::Le(most, hn::Set(d16, 126 << 7)), hn::Lt(sizes, hn::Set(d16, 0x7fff))));
-    }
-    const int32_t below = (logs.magnitude - logs.sum) / 2, above = (logs.magnitude + logs.sum) / 2;
-    const int32_t reach = logs.magnitude + static_cast<int32_t>(kPiece) * kLogSlack;
-    const auto stays_normal = [&] {
-      return log - below >= -kReach && log + above + kLogSlack * (factors + kPiece) <= kReach;
-    };
-    const bool usual = logs.usual && reach <= kReach;
-    if (usual && (pending + reach > kReach || !stays_normal())) join();
-    if (usual && stays_normal()) {
-      product0 = hn::Mul(product0, q0);
-      product1 = hn::Mul(product1, q1);
-      product2 = hn::Mul(product2, q2);
-      product3 = hn::Mul(product3, q3);
-      pending += reach;
-      log += logs.sum;
-      factors += kPiece;
-      continue;
-    }
-    const int64_t end = HWY_MIN(n, at + kPiece);
-    join();
-    for (int64_t i = at; i < end; ++i) total *= static_cast<double>(x[i]);
-    join();
+    auto exponent = hn::LoadU(di, exponents + i);
+    hn::StoreU(TakeExponent(d, product, exponent), d, fractions + i);
+    hn::StoreU(exponent, di, exponents + i);
   }
-  join();
-  return total;
+  const hn::CappedTag<double, 1> one;
+  const hn::RebindToSigned<decltype(one)> one_i;
+  for (; i < width; ++i) {
+    double product = fractions[i];
+    for (int64_t r = 0; r < kCount; ++r) product *= static_cast<double>(x[r * row_step + i]);
+    auto exponent = hn::Set(one_i, exponents[i]);
+    fractions[i] = hn::GetLane(TakeExponent(one, hn::Set(one, product), exponent));
+    exponents[i] = hn::GetLane(exponent);
+  }
+}
+
+void ProductRowsImpl(const float* x, int64_t rows, int64_t row_step, int64_t width,
+                     double* fractions, int64_t* exponents) {
+  int64_t r = 0;
+  for (; r + kFactors <= rows; r += kFactors) {
+    MultiplyRows<kFactors>(x + r * row_step, row_step, width, fractions, exponents);
+  }
+  for (; r < rows; ++r) {
+    MultiplyRows<1>(x + r * row_step, row_step, width, fractions, exponents);
+  }
+}
+
+// Multiplies *fraction * 2^*exponent by n floats in four vectors.
+void ProductRunImpl(const float* HWY_RESTRICT x, int64_t n, double* fraction, int64_t* exponent) {
+  const hn::ScalableTag<double> d;
+  const hn::Rebind<float, decltype(d)> half;
+  const hn::RebindToSigned<decltype(d)> di;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  auto product0 = hn::Set(d, 1.0), product1 = product0, product2 = product0, product3 = product0;
+  auto exponents = hn::Zero(di);
+  int64_t i = 0;
+  while (i < n) {
+    const int64_t end = HWY_MIN(n, i + kFactors * 4 * lanes);
+    for (; i + 4 * lanes <= end; i += 4 * lanes) {
+      product0 = hn::Mul(product0, hn::PromoteTo(d, hn::LoadU(half, x + i)));
+      product1 = hn::Mul(product1, hn::PromoteTo(d, hn::LoadU(half, x + i + lanes)));
+      product2 = hn::Mul(product2, hn::PromoteTo(d, hn::LoadU(half, x + i + 2 * lanes)));
+      product3 = hn::Mul(product3, hn::PromoteTo(d, hn::LoadU(half, x + i + 3 * lanes)));
+    }
+    product1 = TakeExponent(d, product1, exponents);
+    product2 = TakeExponent(d, product2, exponents);
+    product3 = TakeExponent(d, product3, exponents);
+    for (; i < end; i += lanes) {
+      product0 = TakeExponent(d, product0, exponents);
+      const auto count = static_cast<size_t>(HWY_MIN(lanes, end - i));
+      const auto rest = hn::LoadNOr(hn::Set(half, 1.0f), half, x + i, count);
+      product0 = hn::Mul(product0, hn::PromoteTo(d, rest));
+    }
+    product0 = TakeExponent(d, product0, exponents);
+  }
+  HWY_ALIGN double products[hn::MaxLanes(d)];
+  hn::Store(hn::Mul(hn::Mul(product0, product1), hn::Mul(product2, product3)), d, products);
+  double total = *fraction;
+  for (int64_t k = 0; k < lanes; ++k) total *= products[k];
+  const hn::CappedTag<double, 1> one;
+  auto sum = hn::Set(hn::RebindToSigned<decltype(one)>(), hn::ReduceSum(di, exponents));
+  *fraction = hn::GetLane(TakeExponent(one, hn::Set(one, total), sum));
+  *exponent += hn::GetLane(sum);
 }
 
 // The extreme of n > 0 elements; NaN if one is.
@@ -340,9 +317,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace belay {
 
-HWY_EXPORT(ProductRunF32Impl);
-double ProductRunF32(const float* x, int64_t n) {
-  return HWY_DYNAMIC_DISPATCH(ProductRunF32Impl)(x, n);
+HWY_EXPORT(ProductRowsImpl);
+void ProductRowsF32(const float* x, int64_t rows, int64_t row_step, int64_t width,
+                    double* fractions, int64_t* exponents) {
+  HWY_DYNAMIC_DISPATCH(ProductRowsImpl)(x, rows, row_step, width, fractions, exponents);
+}
+
+HWY_EXPORT(ProductRunImpl);
+void ProductRunF32(const float* x, int64_t n, double* fraction, int64_t* exponent) {
+  HWY_DYNAMIC_DISPATCH(ProductRunImpl)(x, n, fraction, exponent);
 }
 
 HWY_EXPORT(ExtremeRunImpl);

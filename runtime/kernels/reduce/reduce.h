@@ -3,9 +3,9 @@
 //
 // Floating-point elements are added in double precision in several lanes. The result differs from
 // the reference kernel's by at most 1 ULP of the result's dtype, unless the double sums cancel
-// (2^-52 of the sum of absolute values). The same bound holds for products, unless a partial
-// product could overflow or become subnormal: then the order is that of the reference kernels. All
-// other results have the reference kernels' bits.
+// (2^-52 of the sum of absolute values). The same bound holds for products, which have no bounds of
+// the exponent before the result; those of float64 have the reference kernels' order. All other
+// results have the reference kernels' bits.
 #ifndef BELAY_RUNTIME_KERNELS_REDUCE_REDUCE_H_
 #define BELAY_RUNTIME_KERNELS_REDUCE_REDUCE_H_
 
@@ -21,8 +21,13 @@ namespace belay {
 // Returns the loop for float32, float64 or int64; null for other types.
 ReduceLoop FindReduceLoop(ReduceOp op, DType type);
 
-// Returns the product of n adjacent floats.
-double ProductRunF32(const float* x, int64_t n);
+// Multiplies fractions[i] * 2^exponents[i] by x[r * row_step + i] for r < rows, i < width. Fractions
+// are 0, infinite, NaN, or 1 <= |fraction| < 2. Error: (rows + 1) * 2^-53 of the product.
+void ProductRowsF32(const float* x, int64_t rows, int64_t row_step, int64_t width,
+                    double* fractions, int64_t* exponents);
+
+// The same for n adjacent floats and a single fraction.
+void ProductRunF32(const float* x, int64_t n, double* fraction, int64_t* exponent);
 
 // Sets *best to the larger (or smaller) one of itself and n > 0 adjacent elements, or to NaN if one of
 // these is. float32, float64, int64.

@@ -1,6 +1,7 @@
 // Processes calls in blocks of results. If results are contiguous in memory, a block of them is
 // reduced row by row. Otherwise each slice is loaded into a run and reduced in lanes.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -16,6 +17,7 @@
 #include "runtime/kernels/operands/fold.h"
 #include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/operands/ranges.h"
+#include "runtime/kernels/operands/strided_view.h"
 #include "runtime/kernels/reduce/column_sums.h"
 #include "runtime/kernels/reduce/reduce.h"
 
@@ -89,7 +91,9 @@ class Reduction {
     columns_ = last >= 0 && kept_.sizes[last] >= 8 &&
                (kept_.self[last] == 1 ? cursor.stride() != 1 : count_ <= kShortSlice);
     column_step_ = columns_ ? kept_.self[last] : 1;
-    run_ = fold.self->dtype == type_ && cursor.stride() == 1 && cursor.group() == count_;
+    SetRuns(cursor);
+    run_ = fold.self->dtype == type_ && runs_ == 1;
+    bytes_ = DTypeSize(fold.self->dtype) == 1 && runs_ == 1 && !columns_;
   }
 
   DType type() const { return type_; }
@@ -110,7 +114,10 @@ class Reduction {
     if (results == 0 || length == 0) return;
     // Whole cache lines, as many columns at a time as go round the threads.
     const int64_t share = (length / context.num_threads() + 63) / 64 * 64;
-    const int64_t block_columns = std::clamp<int64_t>(share, 64, kReduceBlock);
+    // Rows that are converted go through a buffer, which has room for many short rows.
+    constexpr int64_t kConverted = 256;
+    const int64_t most = fold_.self->dtype == type_ ? kReduceBlock : kConverted;
+    const int64_t block_columns = std::clamp<int64_t>(share, 64, most);
     const int64_t blocks = (length + block_columns - 1) / block_columns;
     const double work = static_cast<double>(results) * static_cast<double>(length) *
                         static_cast<double>(count_ + 1) * kFoldWork;
@@ -167,7 +174,7 @@ class Reduction {
         RunStorage gathered, buffer;
         const int64_t row_bytes = width * static_cast<int64_t>(DTypeSize(type_));
         for (int64_t done = 0, n; done < rows; done += n) {
-          n = std::min(rows - done, kRunBufferLength / width);
+          n = std::min(rows - done, static_cast<int64_t>(sizeof(buffer.bytes)) / row_bytes);
           for (int64_t r = 0; r < n; ++r, x += row_step * bytes) {
             const std::byte* row = x;
             if (column_step_ != 1) {
@@ -200,8 +207,24 @@ class Reduction {
       fn(data, count_);
       return;
     }
-    RunSource source(data, fold_.self->dtype, fold_.folded, fold_.folded_strides, type_);
     RunStorage buffer;
+    if (runs_ > 0) {
+      const DType dtype = fold_.self->dtype;
+      const int64_t length = count_ / runs_, bytes = static_cast<int64_t>(DTypeSize(dtype));
+      for (int64_t r = 0; r < runs_; ++r, data += run_step_ * bytes) {
+        if (dtype == type_) {
+          fn(data, length);
+          continue;
+        }
+        for (int64_t at = 0, n; at < length; at += n) {
+          n = std::min(length - at, kRunBufferLength);
+          ConvertRun(dtype, data + at * bytes, type_, buffer.bytes, static_cast<size_t>(n));
+          fn(static_cast<const std::byte*>(buffer.bytes), n);
+        }
+      }
+      return;
+    }
+    RunSource source(data, fold_.self->dtype, fold_.folded, fold_.folded_strides, type_);
     for (int64_t left = count_; left > 0;) {
       const int64_t n = source.in_place() && source.group() >= kReduceLanes
                             ? std::min(left, source.group())
@@ -228,8 +251,39 @@ class Reduction {
     return FloatRuns{RunOf(0), count_, kept_.sizes[0], kept_.self[0]};
   }
   int64_t count() const { return count_; }
+  // The elements of a result of one element, if they are adjacent bytes; else null.
+  const uint8_t* BytesOf(int64_t base) const {
+    return bytes_ ? fold_.self->as<const uint8_t>() + base : nullptr;
+  }
 
  private:
+  // Sets runs_ and run_step_. `cursor` is at the start of a result's elements.
+  void SetRuns(const RunCursor& cursor) {
+    constexpr int64_t kLeastRun = 128;  // shorter runs are joined in a buffer
+    if (count_ == 0 || (cursor.stride() != 1 && count_ > 1)) return;
+    const int64_t length = cursor.group();
+    if (length == count_) {
+      runs_ = 1;
+      return;
+    }
+    // The outer dimensions are equidistant if they are a run of their own.
+    Sizes outer;
+    Strides strides;
+    int64_t inner = 1;
+    for (int d = fold_.folded.size() - 1; d >= 0; --d) {
+      if (inner < length) {
+        inner *= fold_.folded[d];
+      } else {
+        outer.insert(0, fold_.folded[d]);
+        strides.insert(0, fold_.folded_strides[d]);
+      }
+    }
+    const RunCursor runs(outer, strides);
+    if (inner != length || length < kLeastRun || runs.group() != count_ / length) return;
+    runs_ = count_ / length;
+    run_step_ = runs.stride();
+  }
+
   const Fold& fold_;
   KeptDims kept_;
   DType type_;
@@ -237,6 +291,9 @@ class Reduction {
   int64_t count_;  // elements per result
   int64_t column_step_;
   bool run_;  // the elements of a result are stored together, in the type of the loops
+  bool bytes_;
+  // The elements of a result are `runs_` runs of adjacent elements, `run_step_` apart; 0: they are not.
+  int64_t runs_ = 0, run_step_ = 0;
 };
 
 // Reduces a block. Acc is the loop's accumulator type; join(a, b) combines two accumulators.
@@ -275,7 +332,14 @@ void SumInto(const KernelContext& context, const Fold& fold, ReduceOp op, const 
   const Writer<T> write(out);
   const bool product = op == ReduceOp::kProduct;
   [[maybe_unused]] const bool sums = op == ReduceOp::kSum || op == ReduceOp::kSquares;
+  // Results of half precision have few digits.
+  const bool few = IsFloatingPoint(out.dtype) && DTypeSize(out.dtype) == 2 &&
+                   fold.self->dtype != DType::kFloat32;
   [[maybe_unused]] const auto fold_runs = [&](const FloatRuns& runs, double* totals) {
+    if (few && op == ReduceOp::kSum && runs.length <= kRunBufferLength) {
+      totals[0] = SumInFloat(runs.data, runs.length);
+      if (std::isfinite(totals[0])) return;
+    }
     op == ReduceOp::kSum ? SumRunsF32(runs, totals) : SquareRunsF32(runs, 0, totals);
   };
   if constexpr (std::is_same_v<T, double>) {
@@ -302,10 +366,13 @@ void SumInto(const KernelContext& context, const Fold& fold, ReduceOp op, const 
         T totals[kReduceBlock];
         static constexpr double kZeros[kReduceBlock] = {};
         if constexpr (std::is_same_v<T, double>) {
-          const float* run = reduction.RunOf(base);
-          if (run != nullptr && sums) {
-            fold_runs({run, reduction.count()}, totals);
-            write(at[0], finish(totals[0]));
+          if (sums && reduction.type() == DType::kFloat32 && !reduction.columns()) {
+            double total = 0, part;
+            reduction.ForEachRun(base, [&](const void* x, int64_t n) {
+              fold_runs({static_cast<const float*>(x), n}, &part);
+              total += part;
+            });
+            write(at[0], finish(total));
             return;
           }
         }
@@ -340,34 +407,48 @@ uint64_t SumScratch(const KernelContext&, const Call& call) {
   return ColumnSums::ScratchBytes(FoldOf(call.fold));
 }
 
-// Computes floating-point products in lanes if no partial product leaves the normal numbers; the
-// order then changes only the rounding. Otherwise multiplies one factor after another, as the
-// reference kernel does. Columns are always multiplied in that order.
+// 2^exponent, for -1022 <= exponent <= 1023.
+double PowerOfTwo(int64_t exponent) {
+  return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
+}
+
+// Products of floats have fractions and exponents of their own. Those of doubles are multiplied one
+// after another, as in the reference kernel.
 void ProductInto(const KernelContext& context, const Fold& fold, const TensorView& out) {
-  constexpr double kSafeReach = 0x1p1020;  // within 2^±1022, with a margin for rounding
   const Reduction reduction(fold, out, out);
-  const ReduceLoop loop = FindReduceLoop(ReduceOp::kProduct, reduction.type()),
-                   reach_loop = FindReduceLoop(ReduceOp::kReach, reduction.type());
   const Writer<double> write(out);
   const Reader<double> in(*fold.self);
-  const auto multiply = [](double a, double b) { return a * b; };
+  const bool floats = reduction.type() == DType::kFloat32;
   reduction.ForEachBlock(
       context, [&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
-        if (const float* run = reduction.RunOf(base); run != nullptr) {
-          write(at[0], ProductRunF32(run, reduction.count()));
-          return;
+        double totals[kReduceBlock];
+        int64_t exponents[kReduceBlock];
+        const int64_t lanes = reduction.columns() ? width : kReduceLanes;
+        std::fill_n(totals, lanes, 1.0);
+        std::fill_n(exponents, lanes, int64_t{0});
+        if (floats) {
+          reduction.ForEachRow(
+              base, width, [&](const void* x, int64_t rows, int64_t row_step, int64_t n) {
+                ProductRowsF32(static_cast<const float*>(x), rows, row_step, n, totals, exponents);
+              });
+          for (int64_t half = lanes / 2; half > 0 && !reduction.columns(); half /= 2) {
+            for (int64_t i = 0; i < half; ++i) {
+              totals[i] *= totals[i + half];
+              exponents[i] += exponents[i + half];
+            }
+          }
         }
-        double totals[kReduceBlock], reach = 1;
-        if (!reduction.columns()) {
-          FoldBlock<double>(reduction, reach_loop, base, 1, 1.0, nullptr, &reach, multiply);
+        for (int64_t i = 0; i < width; ++i) {
+          if (floats) {
+            const int64_t exponent = std::clamp<int64_t>(exponents[i], -2000, 2000),
+                          half = exponent / 2;
+            totals[i] = totals[i] * PowerOfTwo(half) * PowerOfTwo(exponent - half);
+          } else {
+            ForEachFolded(fold, in, base + i * reduction.column_step(),
+                          [&](double x) { totals[i] *= x; });
+          }
+          write(at[0] + i * step[0], totals[i]);
         }
-        if (reach <= kSafeReach) {  // false for NaN
-          FoldBlock<double>(reduction, loop, base, width, 1.0, nullptr, totals, multiply);
-        } else {
-          totals[0] = 1;
-          ForEachFolded(fold, in, base, [&](double x) { totals[0] *= x; });
-        }
-        for (int64_t i = 0; i < width; ++i) write(at[0] + i * step[0], totals[i]);
       });
 }
 
@@ -384,6 +465,18 @@ bool KnownOutput(const KernelContext& context, int i, DTypeSet allowed) {
 
 // ---- sum, prod, mean
 
+// The sums of complex numbers are those of their parts.
+void SumPairs(const KernelContext& context, Fold fold, const TensorView& out) {
+  const TensorView pairs = PairsOf(*fold.self);
+  fold.self = &pairs;
+  for (Strides* strides : {&fold.kept_strides, &fold.folded_strides}) {
+    for (int64_t& stride : *strides) stride *= 2;
+  }
+  fold.kept.push_back(2);
+  fold.kept_strides.push_back(1);
+  SumInto<double>(context, fold, ReduceOp::kSum, PairsOf(out), [](double x) { return x; });
+}
+
 // Supports sums whose result has the kind of the elements; others convert element by element.
 template <DimsAre kDims, bool kProduct>
 absl::Status Sum(KernelContext& context, const SumCall<KernelArguments, kDims>& call) {
@@ -391,7 +484,9 @@ absl::Status Sum(KernelContext& context, const SumCall<KernelArguments, kDims>& 
   const bool integral = kIntegers.contains(fold.self->dtype);
   const DType dtype = call.dtype;
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, ResultOf(context, 0, dtype, fold));
-  if (integral) {
+  if (!kProduct && fold.self->dtype == DType::kComplex64) {
+    SumPairs(context, fold, *out);
+  } else if (integral) {
     SumInto<int64_t>(context, fold, kProduct ? ReduceOp::kProduct : ReduceOp::kSum, *out,
                      [](int64_t x) { return x; });
   } else if (kProduct) {
@@ -402,8 +497,11 @@ absl::Status Sum(KernelContext& context, const SumCall<KernelArguments, kDims>& 
   return absl::OkStatus();
 }
 
-template <class Call>
+template <class Call, bool kProduct = false>
 bool AcceptsSum(const KernelContext& context, const Call& call) {
+  if (!kProduct && call.fold.self->dtype == DType::kComplex64) {
+    return call.fold.self->rank() < kMaxRank && KnownOutput(context, 0, {DType::kComplex64});
+  }
   constexpr DTypeSet kIntegerResults = {DType::kUint8, DType::kInt8, DType::kInt16, DType::kInt32,
                                         DType::kInt64};
   return (kIntegers.contains(call.fold.self->dtype) && KnownOutput(context, 0, kIntegerResults)) ||
@@ -542,6 +640,20 @@ bool AcceptsAny(const KernelContext& context, const Call& call) {
   return kRunTypes.contains(call.fold.self->dtype);
 }
 
+// Whether all of n bytes are nonzero, or any of them.
+template <bool kAll>
+bool TruthOfBytes(const uint8_t* x, int64_t n) {
+  if (kAll) return std::memchr(x, 0, static_cast<size_t>(n)) == nullptr;
+  constexpr int64_t kBlock = 256;
+  for (int64_t i = 0; i < n; i += kBlock) {
+    const int64_t end = std::min(i + kBlock, n);
+    uint8_t any = 0;
+    for (int64_t k = i; k < end; ++k) any |= x[k];
+    if (any != 0) return true;
+  }
+  return false;
+}
+
 template <DimsAre kDims, bool kAll>
 absl::Status Truth(KernelContext& context, const TruthCall<KernelArguments, kDims>& call) {
   const Fold fold = FoldOf(call.fold);
@@ -555,6 +667,9 @@ absl::Status Truth(KernelContext& context, const TruthCall<KernelArguments, kDim
     const Writer<bool> write(*out);
     reduction.ForEachBlock(
         context, [&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
+          if (const uint8_t* const bytes = reduction.BytesOf(base)) {
+            return write(at[0], TruthOfBytes<kAll>(bytes, reduction.count()));
+          }
           T truth[kReduceBlock];
           FoldBlock<T>(reduction, loop, base, width, kAll ? T{1} : T{0}, nullptr, truth,
                        [](T a, T b) { return kAll ? std::min(a, b) : std::max(a, b); });
@@ -644,9 +759,11 @@ constexpr Kernel kKernels[] = {
     KernelRow<&Sum<DimsAre::kList, false>, &AcceptsSum<SumCall<KernelArguments, DimsAre::kList>>,
               &SumScratch<SumCall<KernelArguments, DimsAre::kList>>>(
         "aten.sum.dim_IntList", "self dim keepdim dtype", "SumDimsSimd", kHighway),
-    KernelRow<&Sum<DimsAre::kAll, true>, &AcceptsSum<SumCall<KernelArguments, DimsAre::kAll>>>(
+    KernelRow<&Sum<DimsAre::kAll, true>,
+              &AcceptsSum<SumCall<KernelArguments, DimsAre::kAll>, true>>(
         "aten.prod.default", "self dtype", "ProdSimd", kHighway),
-    KernelRow<&Sum<DimsAre::kOne, true>, &AcceptsSum<SumCall<KernelArguments, DimsAre::kOne>>>(
+    KernelRow<&Sum<DimsAre::kOne, true>,
+              &AcceptsSum<SumCall<KernelArguments, DimsAre::kOne>, true>>(
         "aten.prod.dim_int", "self dim keepdim dtype", "ProdDimSimd", kHighway),
     KernelRow<&Mean<DimsAre::kAll>, &AcceptsFloats<MeanCall<KernelArguments, DimsAre::kAll>>>(
         "aten.mean.default", "self dtype", "MeanSimd", kHighway),

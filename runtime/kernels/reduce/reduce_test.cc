@@ -272,21 +272,27 @@ TEST(ReduceTest, SumsOfColumnsHaveTheSameBitsForEveryNumberOfThreads) {
   }
 }
 
+// Returns the result of the kernel, which reduces all elements of `self` to `out`. The operator has
+// arguments that are None after self.
+template <class T>
+T ResultOf(const char* op, size_t arguments, const TestTensor& self, const TestTensor& out) {
+  EValue values[] = {EValue(self.view()), EValue()}, output(out.view());
+  EValue *const slots[] = {&values[0], &values[1]}, *const outputs[] = {&output};
+  StaticOutputs allocator;
+  KernelContext context(absl::MakeConstSpan(slots, arguments), outputs, &allocator, {});
+  KernelRegistry kernels;
+  EXPECT_OK(kernels.Add(ReduceHighwayKernels()));
+  const Kernel* kernel = kernels.Find(op, context);
+  EXPECT_NE(kernel, nullptr);
+  if (kernel != nullptr) EXPECT_OK(kernel->Run(context));
+  return *out.view().template as<T>();
+}
+
 // Returns the kernel's product of the factors as one row.
 template <class T>
 T ProductOf(const std::vector<T>& factors) {
   const TestTensor self = TestTensor::Of<T>({static_cast<int64_t>(factors.size())}, factors);
-  const TestTensor product = TestTensor::Of<T>({}, {T{0}});
-  EValue arguments[] = {EValue(self.view()), EValue()}, output(product.view());
-  EValue *const argument_slots[] = {&arguments[0], &arguments[1]}, *const outputs[] = {&output};
-  StaticOutputs allocator;
-  KernelContext context(argument_slots, outputs, &allocator, {});
-  KernelRegistry kernels;
-  EXPECT_OK(kernels.Add(ReduceHighwayKernels()));
-  const Kernel* kernel = kernels.Find("aten.prod.default", context);
-  EXPECT_NE(kernel, nullptr);
-  if (kernel != nullptr) EXPECT_OK(kernel->Run(context));
-  return *product.view().template as<T>();
+  return ResultOf<T>("aten.prod.default", 2, self, TestTensor::Of<T>({}, {T{0}}));
 }
 
 // Factors other than 1, by position; factors kReduceLanes apart share a lane.
@@ -305,25 +311,17 @@ T OneAfterTheOther(const std::vector<T>& factors) {
 }
 
 // A subnormal number has few bits; multiplying it does not restore the lost ones.
-TEST(ReduceTest, ProductsUseReferenceOrderIfTheyCouldUnderflowOrOverflow) {
+TEST(ReduceTest, DoubleProductsUseReferenceOrder) {
   constexpr int64_t kNextRow = kReduceLanes;
   const double third = 4.0 / 3;
   const struct {
     const char* what;
     std::vector<std::pair<int64_t, double>> factors;
   } kRows[] = {
-      {"a lane that ends subnormal", {{0, third * 0x1p-1000}, {1, 0x1p30}, {kNextRow, 0x1p-60}}},
-      {"a lane that is subnormal on the way",
-       {{0, third * 0x1p-1000}, {1, 0x1p100}, {kNextRow, 0x1p-60}, {2 * kNextRow, 0x1p60}}},
-      {"lanes that join to a subnormal number",
-       {{0, third * 0x1p-500}, {1, 0x1p200}, {2, 0x1p200}, {kNextRow + 1, 0x1p-760}}},
-      {"a lane that is subnormal, joined with one that lifts it",
-       {{0, third * 0x1p-1000}, {1, 0x1p900}, {kNextRow, 0x1p-60}}},
-      {"a lane that overflows", {{0, third * 0x1p1000}, {1, 0x1p-900}, {kNextRow, 0x1p900}}},
-      {"an overflow that no lane has",
-       {{0, 0x1p1000}, {1, 0x1p1000}, {kNextRow, 0x1p-1000}, {kNextRow + 1, 0x1p-1000}}},
-      {"lost bits that no lane loses",
+      {"a partial product that is subnormal",
        {{0, third * 0x1p-1000}, {1, 0x1p-60}, {kNextRow, 0x1p60}, {kNextRow + 1, 0x1p60}}},
+      {"an overflow",
+       {{0, 0x1p1000}, {1, 0x1p1000}, {kNextRow, 0x1p-1000}, {kNextRow + 1, 0x1p-1000}}},
       {"zero", {{0, third * 0x1p-1000}, {kNextRow, 0}}},
       {"infinity and zero", {{0, HUGE_VAL}, {kNextRow, 0}}},
       {"NaN", {{3, std::nan("")}}},
@@ -338,38 +336,101 @@ TEST(ReduceTest, ProductsUseReferenceOrderIfTheyCouldUnderflowOrOverflow) {
   }
 }
 
-TEST(ReduceTest, FloatProductsSurviveSubnormalPartialProducts) {
-  std::vector<float> factors(24 * kReduceLanes, 1.0f);
-  for (int64_t row = 0; row < 24; ++row) {
-    // The first lane falls to 1e-320 and rises again; the second one keeps the product near 1.
-    factors[row * kReduceLanes] = row < 8 ? 1.1e-40f : 1.1e20f;
-    factors[row * kReduceLanes + 1] = row < 8 ? 0.9e38f : 0.9e-20f;
-  }
-  EXPECT_EQ(ProductOf(factors), OneAfterTheOther(factors));
-}
-
-// Rows whose partial products come near the limits of double, and leave them.
-TEST(ReduceTest, FloatProductsOfWideRangesEqualTheReferenceOrder) {
+// Rows whose partial products leave the numbers of double; the result may be in range again.
+TEST(ReduceTest, FloatProductsHaveNoBoundsOfTheExponent) {
   std::mt19937 random(7);
   for (int trial = 0; trial < 400; ++trial) {
     const int64_t n = 1 + static_cast<int64_t>(random() % 700);
     const double center = static_cast<double>(random() % 7) - 3,
                  width = static_cast<double>(random() % 60);
     std::vector<float> factors(n);
+    long double expected = 1;  // 15 bits of exponent
+    double log = 0;
     for (float& factor : factors) {
       const double place = static_cast<double>(random() % 1001) / 500 - 1;
       factor = static_cast<float>((random() % 2 == 0 ? 1 : -1) * std::exp2(center + width * place));
+      // Keeps the result near 1, and the partial products within long double.
+      if (std::abs(log + std::log2(std::abs(factor))) > 8000) factor = 1;
+      log += std::log2(std::abs(factor));
+    }
+    while (std::abs(log) > 100) {
+      factors.push_back(log > 0 ? 0x1p-100f : 0x1p100f);
+      log += log > 0 ? -100 : 100;
     }
     if (trial % 9 == 0) factors[random() % factors.size()] = 0;
-    double expected = 1;
-    for (const float factor : factors) expected *= static_cast<double>(factor);
-    const double product = ProductRunF32(factors.data(), n);
-    if (std::isnan(expected)) {  // infinity times 0
-      EXPECT_TRUE(std::isnan(product)) << "trial " << trial;
-    } else if (std::abs(expected) < std::numeric_limits<double>::min() || std::isinf(expected)) {
-      EXPECT_EQ(product, expected) << "trial " << trial;
-    } else {
-      EXPECT_NEAR(product / expected, 1, 1e-12) << "trial " << trial;
+    for (const float factor : factors) expected *= static_cast<long double>(factor);
+    const float product = ProductOf(factors), rounded = static_cast<float>(expected);
+    EXPECT_NEAR(product, rounded, std::abs(rounded) * 0x1p-23) << "trial " << trial;
+  }
+}
+
+TEST(ReduceTest, FloatProductsOfZeroInfinityAndNan) {
+  constexpr float kInfinity = HUGE_VALF;
+  for (int64_t at : {0, 5, 31, 40, 99}) {
+    std::vector<float> factors(100, 1e30f);
+    factors[at] = 1e-30f;
+    EXPECT_EQ(ProductOf(factors), kInfinity);
+    factors[at] = -0.0f;
+    const float zero = ProductOf(factors);
+    EXPECT_TRUE(zero == 0 && std::signbit(zero));
+    factors[99 - at] = -kInfinity;
+    EXPECT_TRUE(std::isnan(ProductOf(factors)));
+    factors[at] = 1e-45f;
+    EXPECT_EQ(ProductOf(factors), -kInfinity);
+    factors[at] = std::nanf("");
+    EXPECT_TRUE(std::isnan(ProductOf(factors)));
+  }
+  EXPECT_EQ(ProductOf(std::vector<float>(700, 1e-3f)), 0);
+}
+
+TEST(ReduceTest, SumsOfComplexNumbers) {
+  KernelComparison comparison;
+  for (Layout layout : {Layout::kRowMajor, Layout::kReversed, Layout::kGaps, Layout::kRepeated}) {
+    for (const std::vector<int64_t>& dims :
+         {std::vector<int64_t>{0}, {1}, {2}, {0, 2}, {0, 1, 2}, {1, 2}}) {
+      for (bool keep : {false, true}) {
+        ASSERT_TRUE(comparison.Compare(
+            {"aten.sum.dim_IntList",
+             {TestTensorSpec{DType::kComplex64, {3, 7, 21}, layout}, dims, EValue(keep), EValue()},
+             {DType::kComplex64},
+             1,
+             UlpOf::kMagnitudes}));
+      }
+    }
+  }
+}
+
+// Runs of a result that are apart, and halves, which have lanes of float.
+TEST(ReduceTest, SumsOfSeveralRuns) {
+  KernelComparison comparison;
+  for (DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16, DType::kInt64}) {
+    for (int64_t n : {127, 128, 130, 1030}) {
+      for (const char* op : {"aten.sum.dim_IntList", "aten.amax.default"}) {
+        KernelCall call = {
+            op,
+            {TestTensorSpec{dtype, {5, 3, n}}, std::vector<int64_t>{0, 2}, EValue(false)},
+            {dtype},
+            1,
+            UlpOf::kMagnitudes};
+        if (std::string_view(op) == "aten.sum.dim_IntList") call.arguments.push_back(EValue());
+        ASSERT_TRUE(comparison.Compare(call));
+      }
+    }
+  }
+}
+
+TEST(ReduceTest, TruthOfBytes) {
+  for (int64_t n : {1, 15, 255, 256, 257, 600}) {
+    for (int64_t at = 0; at < n; at += 7) {
+      for (bool all : {false, true}) {
+        std::vector<uint8_t> bytes(n, all ? 1 : 0);
+        bytes[at] = all ? 0 : 2;
+        const TestTensor self = TestTensor::Of<uint8_t>({n}, bytes);
+        const TestTensor out = TestTensor::Of<uint8_t>({}, {7});
+        // uint8 keeps its dtype.
+        EXPECT_EQ(ResultOf<uint8_t>(all ? "aten.all.default" : "aten.any.default", 1, self, out),
+                  all ? 0 : 1);
+      }
     }
   }
 }

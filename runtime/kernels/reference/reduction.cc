@@ -1,6 +1,7 @@
 // Reductions. Floating-point sums are accumulated in double precision, integer sums in wrapping
 // int64.
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstdint>
@@ -30,6 +31,25 @@ void FoldInto(const Fold& fold, const TensorView& out, T start, Join join) {
   });
 }
 
+// Products of elements narrower than double. The exponent has no bounds before the result: partial
+// products of a long row overflow or underflow in any order.
+void ProductInto(const Fold& fold, const TensorView& out) {
+  const Reader<double> in(*fold.self);
+  const Writer<double> write(out);
+  ForEachResult(fold, out, [&](int64_t base, int64_t offset) {
+    double fraction = 1;
+    int64_t exponent = 0;
+    ForEachFolded(fold, in, base, [&](double x) {
+      int shift = 0;
+      fraction *= x;
+      if (std::isfinite(fraction)) fraction = std::frexp(fraction, &shift);
+      exponent += shift;
+    });
+    write(offset,
+          std::ldexp(fraction, static_cast<int>(std::clamp<int64_t>(exponent, -2000, 2000))));
+  });
+}
+
 // Elements are first converted to the result's dtype. For bool, sum is "or" and prod is "and".
 template <DimsAre kDims, bool kProduct>
 absl::Status Sum(KernelContext& context, const SumCall<KernelArguments, kDims>& call) {
@@ -42,6 +62,11 @@ absl::Status Sum(KernelContext& context, const SumCall<KernelArguments, kDims>& 
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, dtype, fold.shape));
   if (dtype == DType::kBool) {
     FoldInto<bool>(fold, *out, kProduct, [](bool a, bool b) { return kProduct ? a && b : a || b; });
+    return absl::OkStatus();
+  }
+  if (kProduct && IsFloatingPoint(fold.self->dtype) && fold.self->dtype != DType::kFloat64 &&
+      IsFloatingPoint(dtype)) {
+    ProductInto(fold, *out);
     return absl::OkStatus();
   }
   WithComputeType(dtype, [&](auto zero) {
