@@ -61,6 +61,8 @@ void GatherRun(const void* from, int64_t stride, int64_t n, size_t bytes, void* 
   auto* out = static_cast<std::byte*>(to);
   if (stride == 1) {
     std::memcpy(out, in, static_cast<size_t>(n) * bytes);
+  } else if (stride == 0) {
+    FillRun(from, n, bytes, to);
   } else if (bytes == 1) {
     Gather<1>(in, stride, n, out);
   } else if (bytes == 2) {
@@ -106,6 +108,10 @@ const void* RunSource::Next(int64_t n, RunStorage& buffer) {
       GatherRun(in, stride, count, static_cast<size_t>(in_bytes), out);
     } else if (stride == 1) {
       ConvertRun(from_, in, to_, out, static_cast<size_t>(count));
+    } else if (stride == 0) {
+      alignas(8) std::byte element[sizeof(int64_t)];
+      ConvertRun(from_, in, to_, element, 1);
+      FillRun(element, count, static_cast<size_t>(out_bytes), out);
     } else {
       Piece piece;
       for (int64_t i = 0; i < count; i += kPiece) {

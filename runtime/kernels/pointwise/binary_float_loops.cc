@@ -86,6 +86,24 @@ HWY_INLINE V VectorRemainder(D d, V a, V b, M& usual) {
   return hn::IfThenElse(hn::And(hn::Ne(r, zero), differ), hn::Add(r, b), r);
 }
 
+// Python's //, in the steps of the reference kernel.
+HWY_INLINE V VectorFloorDiv(D d, V a, V b, M& usual) {
+  const V r = VectorFmod(d, a, b, usual), zero = hn::Zero(d), one = hn::Set(d, 1.0f);
+  V q = hn::Div(hn::Sub(a, r), b);
+  const M differ = hn::Xor(hn::Lt(b, zero), hn::Lt(r, zero));
+  q = hn::IfThenElse(hn::And(hn::Ne(r, zero), differ), hn::Sub(q, one), q);
+  const V floored = hn::Floor(q);
+  const V nearest =
+      hn::IfThenElse(hn::Gt(hn::Sub(q, floored), hn::Set(d, 0.5f)), hn::Add(floored, one), floored);
+  return hn::IfThenElse(hn::Eq(q, zero), hn::CopySign(zero, hn::Xor(a, b)), nearest);
+}
+
+HWY_INLINE V VectorTruncDiv(D d, V a, V b, M& usual) {
+  usual = hn::Eq(hn::Zero(d), hn::Zero(d));
+  const V q = hn::Div(a, b);
+  return hn::CopySign(hn::Trunc(q), q);
+}
+
 // sqrt(a^2 + b^2) if the larger square neither overflows nor underflows.
 HWY_INLINE V VectorHypot(D d, V a, V b, M& usual) {
   const V larger = hn::Max(hn::Abs(a), hn::Abs(b)), smaller = hn::Min(hn::Abs(a), hn::Abs(b));
@@ -97,6 +115,16 @@ HWY_INLINE V VectorHypot(D d, V a, V b, M& usual) {
 
 inline float ExactAtan2(float y, float x) { return std::atan2(y, x); }
 inline float ExactFmod(float a, float b) { return std::fmod(a, b); }
+inline float ExactTruncDiv(float a, float b) { return std::trunc(a / b); }
+inline float ExactFloorDiv(float a, float b) {
+  if (b == 0) return a / b;
+  const float r = std::fmod(a, b);
+  float q = (a - r) / b;
+  if (r != 0 && ((b < 0) != (r < 0))) q -= 1;
+  if (q == 0) return std::copysign(0.0f, a / b);
+  const float floored = std::floor(q);
+  return q - floored > 0.5f ? floored + 1 : floored;
+}
 inline float ExactHypot(float a, float b) { return std::hypot(a, b); }
 inline float ExactRemainder(float a, float b) {
   const float r = std::fmod(a, b);
@@ -110,9 +138,11 @@ inline float ExactRemainder(float a, float b) {
     Map(operands, out, n, vector, &Exact##name);                                        \
   }
 BELAY_DEFINE(Atan2)
+BELAY_DEFINE(FloorDiv)
 BELAY_DEFINE(Fmod)
 BELAY_DEFINE(Hypot)
 BELAY_DEFINE(Remainder)
+BELAY_DEFINE(TruncDiv)
 #undef BELAY_DEFINE
 
 void Copysign(const void* const* operands, void* result, size_t n, const PointwiseParams&) {

@@ -55,10 +55,11 @@ namespace belay {
 #define BELAY_TRIGONOMETRIC_OPS(X) \
   X(Acos)                          \
   X(Acosh)                         \
-  X(Asin) X(Asinh) X(Atan) X(Atanh) X(Cosh) X(Sinh) X(Tan)
+  X(Asin) X(Asinh) X(Atan) X(Atanh) X(Cosh) X(Erfinv) X(Sinh) X(Tan)
 // binary_float_loops.cc.
 #define BELAY_BINARY_FLOAT_OPS(X) \
-  X(Atan2) X(Copysign) X(Fmod) X(Hypot) X(PowOfBase) X(PowTensor) X(Remainder)
+  X(Atan2)                        \
+  X(Copysign) X(FloorDiv) X(Fmod) X(Hypot) X(PowOfBase) X(PowTensor) X(Remainder) X(TruncDiv)
 
 enum class PointwiseOp : uint8_t {
 #define BELAY_ENUMERATOR(name) k##name,

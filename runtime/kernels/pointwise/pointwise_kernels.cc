@@ -53,8 +53,10 @@ struct Scaled {
     ABSL_ASSIGN_OR_RETURN(const EValue factor, ConvertScalar(alpha, call.types.compute));
     const double* real = factor.get_if<double>();
     if (real != nullptr && !IsPowerOfTwo(*real)) return Refused();
+    const std::complex<double>* complex = factor.get_if<std::complex<double>>();
+    if (complex != nullptr && *complex != 1.0) return Refused();
     request.call = call;
-    request.params.Set(0, factor);
+    request.params.Set(0, complex != nullptr ? EValue(1.0) : factor);
     request.op = kOp;
     const int64_t* integer = alpha.get_if<int64_t>();
     if (integer != nullptr && *integer == 1) SetDense(request);
@@ -138,6 +140,19 @@ absl::Status FloatWithNumbers(const Arguments& arguments, PointwiseRequest& requ
   }
   request.call = call;
   request.op = kOp;
+  return absl::OkStatus();
+}
+
+// Quotients of float32 rounded to integers.
+absl::Status DivMode(const Arguments& arguments, PointwiseRequest& request) {
+  ABSL_ASSIGN_OR_RETURN(const DivModeCall<Arguments> call, DivModeCall<Arguments>::Read(arguments));
+  if (call.types.compute != DType::kFloat32 || call.rounding == QuotientRounding::kNone) {
+    return Refused();
+  }
+  request.call = call;
+  request.op =
+      call.rounding == QuotientRounding::kTrunc ? PointwiseOp::kTruncDiv : PointwiseOp::kFloorDiv;
+  SetDense(request);
   return absl::OkStatus();
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/kernels/element_copy/convert_run.h"
 #include "runtime/kernels/element_copy/run_source.h"
 #include "runtime/kernels/operands/ranges.h"
+#include "runtime/kernels/operands/strided_view.h"
 #include "runtime/kernels/pointwise/broadcast_run.h"
 
 namespace belay {
@@ -64,8 +65,25 @@ class OperandSource {
 
 VectorLoop FindLoopFor(PointwiseOp op, DType compute) { return FindLoop(op, LoopType(compute)); }
 
+namespace {
+
+// Whether the call adds, subtracts or negates complex64 tensors: the parts are computed as floats.
+bool IsOfPairs(const PointwiseRequest& request) {
+  for (int k = 0; k < request.call.count; ++k) {
+    const TensorView* tensor = request.call.operands[k].tensor;
+    if (tensor == nullptr || tensor->dtype != DType::kComplex64 || tensor->rank() >= kMaxRank) {
+      return false;
+    }
+  }
+  return request.op == PointwiseOp::kAdd || request.op == PointwiseOp::kSub ||
+         request.op == PointwiseOp::kNeg;
+}
+
+}  // namespace
+
 bool SupportsRequest(const PointwiseRequest& request, DType out) {
   const PromotedTypes& types = request.call.types;
+  if (IsOfPairs(request)) return out == DType::kComplex64;
   if (out != types.result || !kRunTypes.contains(out) ||
       FindLoopFor(request.op, types.compute) == nullptr) {
     return false;
@@ -207,7 +225,8 @@ bool RunBroadcast(const KernelContext& context, const PointwiseRequest& request,
                   const TensorView& out) {
   const DType compute = request.call.types.compute;
   // Truth values are converted to bytes that are 0 or 1 first.
-  if (IsHalf(compute) || compute == DType::kBool || request.op == PointwiseOp::kWhere ||
+  const bool where = request.op == PointwiseOp::kWhere;
+  if (IsHalf(compute) || compute == DType::kBool ||
       out.dtype != (IsComparison(request.op) ? DType::kBool : compute)) {
     return false;
   }
@@ -216,15 +235,17 @@ bool RunBroadcast(const KernelContext& context, const PointwiseRequest& request,
   for (int k = 0; k < request.call.count; ++k) {
     const PointwiseOperand& operand = request.call.operands[k];
     const void* data = ElementData(operand);
-    if (ElementDType(operand) != compute) {
+    const bool mask = where && k == 0;  // any byte other than 0 is true
+    const DType type = mask ? DType::kBool : compute;
+    if (ElementDType(operand) != type) {
       // A scalar or a tensor of one element is converted once.
       if (!IsSingle(operand)) return false;
-      RunSource source(data, ElementDType(operand), Sizes{1}, Strides{0}, compute);
+      RunSource source(data, ElementDType(operand), Sizes{1}, Strides{0}, type);
       const void* element = source.Next(1, scalars[k]);
-      if (element != scalars[k].bytes) std::memcpy(scalars[k].bytes, element, DTypeSize(compute));
+      if (element != scalars[k].bytes) std::memcpy(scalars[k].bytes, element, DTypeSize(type));
       data = scalars[k].bytes;
     }
-    run.Add({data, static_cast<int64_t>(DTypeSize(compute)), BroadcastStrides(operand, out.sizes)});
+    run.Add({data, static_cast<int64_t>(DTypeSize(type)), BroadcastStrides(operand, out.sizes)});
   }
   if (!run.Plan(out)) return false;
   const int scalar = run.RowScalar();
@@ -291,8 +312,38 @@ void RunOperands(const PointwiseRequest& request, const PointwiseOperand* inputs
 
 }  // namespace
 
+namespace {
+
+// Computes a request of IsOfPairs.
+absl::Status RunPairs(const KernelContext& context, PointwiseRequest request, TensorView out) {
+  TensorView pairs[2];
+  request.call.types.compute = DType::kFloat32;
+  for (int k = 0; k < request.call.count; ++k) {
+    PointwiseOperand& operand = request.call.operands[k];
+    pairs[k] = PairsOf(*operand.tensor);
+    operand = {nullptr, &pairs[k], DType::kFloat32};
+  }
+  out = PairsOf(out);
+  const VectorLoop loop = FindLoop(request.op, DType::kFloat32);
+  if (!RunBroadcast(context, request, loop, out)) {
+    RunOperands(request, request.call.operands, loop, out);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::Status RunRequest(KernelContext& context, const PointwiseRequest& request) {
   const PointwiseOperands<KernelArguments>& call = request.call;
+  if (IsOfPairs(request)) {
+    ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+    ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(shape));
+    ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, sizes));
+    if (out->rank() >= kMaxRank) {
+      return absl::InternalError("the call changed after the kernel was chosen");
+    }
+    return out->numel() == 0 ? absl::OkStatus() : RunPairs(context, request, *out);
+  }
   const VectorLoop loop = FindLoopFor(request.op, call.types.compute);
   ABSL_ASSIGN_OR_RETURN(const TensorView* planned, context.PlannedOutput(0));
   if (loop == nullptr || !SupportsRequest(request, planned->dtype)) {

@@ -49,10 +49,10 @@ bool IsWhere(const Row& row) { return Contains(row.op, "where"); }
 bool IsClamp(const Row& row) { return row.op == "aten.clamp.Tensor"; }
 // Integer divisors must not be 0.
 bool IsRemainder(const Row& row) {
-  return Contains(row.op, "fmod") || Contains(row.op, "remainder");
+  return Contains(row.op, "fmod") || Contains(row.op, "remainder") || row.read == "&DivMode";
 }
 bool IsBinary(const Row& row) {
-  return Contains(row.read, "Plain<2") || Contains(row.read, "Scaled<");
+  return Contains(row.read, "Plain<2") || Contains(row.read, "Scaled<") || row.read == "&DivMode";
 }
 bool HasNumber(const Row& row) { return Contains(row.op, ".Scalar"); }
 
@@ -65,6 +65,7 @@ std::vector<TestArgument> Parameters(const Row& row) {
   if (row.op == "aten.leaky_relu.default") return {EValue(0.01)};
   if (row.op == "aten.gelu.default") return {EValue(std::string_view("none"))};
   if (row.op == "aten.glu.default") return {EValue(int64_t{-1})};
+  if (row.read == "&DivMode") return {EValue(std::string_view("floor"))};
   if (row.op == "aten.pow.Tensor_Scalar") return {EValue(int64_t{3})};
   return {};
 }
@@ -119,8 +120,9 @@ TEST(PointwiseTest, EveryOperatorInEveryDtypeAtEveryLength) {
       if (dtype == DType::kBool &&
           (Contains(row.read, "NoBool") || Contains(row.read, "Numeric") ||
            Contains(row.read, "Magnitude") || Contains(row.read, "Scaled<") ||
-           row.read == "&Clamp" || row.read == "&PowScalar" || row.read == "&Hardtanh" ||
-           row.read == "&PowTensorScalar" || (HasNumber(row) && !IsMaskedFill(row)))) {
+           row.read == "&Clamp" || row.read == "&DivMode" || row.read == "&PowScalar" ||
+           row.read == "&Hardtanh" || row.read == "&PowTensorScalar" ||
+           (HasNumber(row) && !IsMaskedFill(row)))) {
         continue;
       }
       if (!IsFloatingPoint(dtype) &&
@@ -141,7 +143,38 @@ TEST(PointwiseTest, EveryOperatorInEveryDtypeAtEveryLength) {
         ASSERT_TRUE(comparison.Compare(CallOf(row, dtype, {3000}, {3000}, Values::kWide)));
       }
     }
-    EXPECT_GE(taken, 3) << row.op;
+    EXPECT_GE(taken, row.read == "&DivMode" ? 1 : 3) << row.op;
+  }
+}
+
+TEST(PointwiseTest, SumsOfComplexNumbers) {
+  KernelComparison comparison;
+  for (Layout layout : {Layout::kRowMajor, Layout::kReversed, Layout::kGaps, Layout::kRepeated}) {
+    const TestTensorSpec a = {DType::kComplex64, {3, 7, 11}, layout};
+    for (const Sizes& sizes : {Sizes{3, 7, 11}, Sizes{11}, Sizes{7, 1}, Sizes{1}, Sizes{}}) {
+      const TestTensorSpec b = {DType::kComplex64, sizes};
+      for (const char* op : {"aten.add.Tensor", "aten.sub.Tensor"}) {
+        ASSERT_TRUE(comparison.Compare({op, {a, b, EValue(int64_t{1})}, {DType::kComplex64}}));
+      }
+    }
+    ASSERT_TRUE(comparison.Compare({"aten.neg.default", {a}, {DType::kComplex64}}));
+  }
+}
+
+TEST(PointwiseTest, QuotientsRoundedToIntegers) {
+  KernelComparison comparison;
+  for (const char* mode : {"trunc", "floor"}) {
+    for (Values values : {Values::kNormal, Values::kWide, Values::kSpecial}) {
+      for (int64_t n : KernelComparison::Lengths(DType::kFloat32)) {
+        const TestTensorSpec a = {DType::kFloat32, {n}, Layout::kRowMajor, values, 0},
+                             b = {DType::kFloat32, {n}, Layout::kRowMajor, values, 1};
+        ASSERT_TRUE(comparison.Compare(
+            {"aten.div.Tensor_mode", {a, b, EValue(std::string_view(mode))}, {DType::kFloat32}}));
+        ASSERT_TRUE(comparison.Compare({"aten.div.Scalar_mode",
+                                        {a, EValue(0.1), EValue(std::string_view(mode))},
+                                        {DType::kFloat32}}));
+      }
+    }
   }
 }
 
@@ -213,6 +246,7 @@ TEST(PointwiseTest, EveryLayoutAndBroadcast) {
           IsFloatingPoint(dtype)) {
         continue;
       }
+      if (row.read == "&DivMode" && dtype != DType::kFloat32) continue;
       if (dtype == DType::kInt64 &&
           (Contains(row.read, "Elu") || Contains(row.read, "LeakyRelu") ||
            Contains(row.read, "Gelu") || !comparison.Compare(probe, /*may_refuse=*/true))) {

@@ -78,6 +78,30 @@ HWY_INLINE V VectorAtan(D d, V x) {
   return hn::IfThenElse(hn::IsNaN(x), x, Odd(d, x, hn::Atan(d, hn::Abs(x))));
 }
 
+// Mike Giles, "Approximating the erfinv function", GPU Computing Gems, 2011: polynomials of
+// w = -log(1 - x^2), or of its root for the tails.
+template <class D, class V>
+HWY_INLINE V VectorErfinv(D d, V x) {
+  static constexpr float kNear[] = {2.81022636e-08f,  3.43273939e-07f, -3.5233877e-06f,
+                                    -4.39150654e-06f, 0.00021858087f,  -0.00125372503f,
+                                    -0.00417768164f,  0.246640727f,    1.50140941f};
+  static constexpr float kTail[] = {-0.000200214257f, 0.000100950558f, 0.00134934322f,
+                                    -0.00367342844f,  0.00573950773f,  -0.0076224613f,
+                                    0.00943887047f,   1.00167406f,     2.83297682f};
+  const V one = hn::Set(d, 1.0f);
+  const V w = hn::Neg(SafeLog(d, hn::Mul(hn::Sub(one, x), hn::Add(one, x))));
+  const auto near = hn::Lt(w, hn::Set(d, 5.0f));
+  const V t =
+      hn::IfThenElse(near, hn::Sub(w, hn::Set(d, 2.5f)), hn::Sub(hn::Sqrt(w), hn::Set(d, 3.0f)));
+  V y = hn::Zero(d);
+  for (int k = 0; k < 9; ++k) {
+    y = hn::MulAdd(y, t, hn::IfThenElse(near, hn::Set(d, kNear[k]), hn::Set(d, kTail[k])));
+  }
+  const V infinity = hn::Set(d, std::numeric_limits<float>::infinity());
+  y = hn::IfThenElse(hn::Eq(hn::Abs(x), one), infinity, y);
+  return hn::Mul(x, y);
+}
+
 #define BELAY_DEFINE(name, expression)                                                     \
   void name(const void* const* operands, void* result, size_t n, const PointwiseParams&) { \
     const hn::ScalableTag<float> d;                                                        \
@@ -97,6 +121,7 @@ BELAY_DEFINE(Asinh, hn::IfThenElse(hn::IsNaN(x), x, VectorAsinh(d, x)))
 BELAY_DEFINE(Atan, VectorAtan(d, x))
 BELAY_DEFINE(Atanh, VectorAtanh(d, x))
 BELAY_DEFINE(Cosh, hn::IfThenElse(hn::IsNaN(x), x, VectorCosh(d, x)))
+BELAY_DEFINE(Erfinv, VectorErfinv(d, x))
 BELAY_DEFINE(Sinh, hn::IfThenElse(hn::IsNaN(x), x, VectorSinh(d, x)))
 BELAY_DEFINE(Tan,
              InDomain(d, x, hn::Div(hn::Sin(d, x), CosInRange(d, x)), 1e-5f, 39000.0f, &ExactTan))
