@@ -139,11 +139,18 @@ void MultiplyMatrices(const KernelContext& context, const Product& p, const Tens
   CopyConvertible(TensorView::Contiguous(DType::kFloat32, result.sizes, args.c), result);
 }
 
-absl::Status Multiply(KernelContext& context, const Product& p, int batch_dims) {
+absl::StatusOr<const TensorView*> ResultOf(KernelContext& context, const Product& p,
+                                           int batch_dims) {
+  ABSL_ASSIGN_OR_RETURN(
+      const Dims<CheckedInt> shape,
+      MatMulShape<CheckedInt>(ToDims(p.a->sizes), ToDims(p.b->sizes), batch_dims));
+  return OutputOf(context, 0, p.a->dtype, shape);
+}
+
+// Writes the product to `out`, which has its sizes and may be the addend.
+absl::Status MultiplyInto(const KernelContext& context, const Product& p, int batch_dims,
+                          const TensorView* out) {
   const TensorView &a = *p.a, &b = *p.b;
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
-                        MatMulShape<CheckedInt>(ToDims(a.sizes), ToDims(b.sizes), batch_dims));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, a.dtype, shape));
   TensorView addend;
   if (p.addend != nullptr) {
     ABSL_ASSIGN_OR_RETURN(addend, ExpandTo(*p.addend, out->sizes));
@@ -169,8 +176,9 @@ absl::Status Multiply(KernelContext& context, const Product& p, int batch_dims) 
       return;
     }
     for (int64_t i = first; i < last; ++i) {
-      MultiplyMatrices(context, p, p.addend == nullptr ? nullptr : &addend, left, right, result,
-                       parts, scratch, thread);
+      const TensorView mine = batch_dims == 0 || p.addend == nullptr ? addend : MatrixOf(addend, i);
+      MultiplyMatrices(context, p, p.addend == nullptr ? nullptr : &mine, left, right, result, parts,
+                       scratch, thread);
       if (i + 1 == last) break;
       left.data = PartAddress(left, a.strides[0]);
       right.data = PartAddress(right, b.strides[0]);
@@ -188,12 +196,36 @@ absl::Status Multiply(KernelContext& context, const Product& p, int batch_dims) 
   return absl::OkStatus();
 }
 
+absl::Status Multiply(KernelContext& context, const Product& p, int batch_dims) {
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, ResultOf(context, p, batch_dims));
+  return MultiplyInto(context, p, batch_dims, out);
+}
+
+// (a + i b)(c + i d) = (a c - b d) + i (a d + b c), by four products of strided parts.
+absl::Status MultiplyComplex(KernelContext& context, const Product& p, int batch_dims) {
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, ResultOf(context, p, batch_dims));
+  for (int part : {0, 1}) {
+    const TensorView result = PartsOf(*out, part);
+    for (int k : {0, 1}) {
+      const TensorView a = PartsOf(*p.a, k), b = PartsOf(*p.b, part ^ k);
+      const Product product = {.a = &a,
+                               .b = &b,
+                               .addend = k == 0 ? nullptr : &result,
+                               .alpha = k == 1 && part == 0 ? -1.0f : 1.0f};
+      ABSL_RETURN_IF_ERROR(MultiplyInto(context, product, batch_dims, &result));
+    }
+  }
+  return absl::OkStatus();
+}
+
 constexpr ProductForm kMm = ProductForm::kMm, kBmm = ProductForm::kBmm;
 using AddmmCall = ScaledSumCall<KernelArguments, kMm>;
 
 template <ProductForm kForm>
 absl::Status Plain(KernelContext& context, const ProductCall<KernelArguments, kForm>& call) {
-  return Multiply(context, {.a = call.a, .b = call.b}, kForm == kBmm ? 1 : 0);
+  const Product p = {.a = call.a, .b = call.b};
+  return (call.a->dtype == DType::kComplex64 ? &MultiplyComplex : &Multiply)(context, p,
+                                                                             kForm == kBmm ? 1 : 0);
 }
 
 absl::Status Addmm(KernelContext& context, const AddmmCall& call) {
@@ -230,7 +262,8 @@ absl::Status GroupedMm(KernelContext& context, const GroupedProductCall<KernelAr
 
 template <ProductForm kForm>
 bool AcceptsPlain(const KernelContext& context, const ProductCall<KernelArguments, kForm>& call) {
-  return AcceptsFactors(context, *call.a, *call.b, kForm == kBmm ? 3 : 2, kTypes);
+  return AcceptsFactors(context, *call.a, *call.b, kForm == kBmm ? 3 : 2,
+                        kTypes | DTypeSet{DType::kComplex64});
 }
 bool AcceptsAddmm(const KernelContext& context, const AddmmCall& call) {
   return AcceptsFactors(context, *call.a, *call.b, 2, kTypes) && call.alpha.number != 0.0;
@@ -246,7 +279,11 @@ template <class Call>
 uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
   if (!out.ok()) return 0;
-  return ScratchFor(context, *call.a, *call.b, **out).total() * sizeof(float);
+  const bool parts = call.a->dtype == DType::kComplex64;
+  const Scratch scratch =
+      parts ? ScratchFor(context, PartsOf(*call.a, 0), PartsOf(*call.b, 0), PartsOf(**out, 0))
+            : ScratchFor(context, *call.a, *call.b, **out);
+  return scratch.total() * sizeof(float);
 }
 
 template <ProductForm kForm>

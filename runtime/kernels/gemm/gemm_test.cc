@@ -68,6 +68,22 @@ TEST(GemmTest, LayoutsBatchesAndAddends) {
   }
 }
 
+TEST(GemmTest, ComplexMatrices) {
+  KernelComparison comparison;
+  for (Layout layout : {Layout::kRowMajor, Layout::kReversed, Layout::kGaps}) {
+    for (int64_t n : {0, 1, 7, 16, 33}) {
+      KernelCall call = Mm(DType::kComplex64, 5, 19, n, layout, layout);
+      call.max_ulp *= 2;  // parts are differences and sums of two sums
+      call.ulp_of = UlpOf::kLargest;
+      ASSERT_TRUE(comparison.Compare(call));
+      call.op = "aten.bmm.default";
+      std::get<TestTensorSpec>(call.arguments[0]).sizes = {3, 5, 19};
+      std::get<TestTensorSpec>(call.arguments[1]).sizes = {3, 19, n};
+      ASSERT_TRUE(comparison.Compare(call));
+    }
+  }
+}
+
 TEST(GemmTest, GroupedRows) {
   KernelComparison comparison;
   for (DType dtype : {DType::kFloat32, DType::kBFloat16}) {
