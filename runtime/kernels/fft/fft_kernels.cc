@@ -16,6 +16,7 @@
 #include "runtime/kernels/operands/ranges.h"
 #include "runtime/kernels/operands/strided_view.h"
 #include "runtime/kernels/pointwise/broadcast_run.h"
+#include "runtime/kernels/pointwise/loops.h"
 
 namespace belay {
 namespace {
@@ -379,6 +380,8 @@ uint64_t InverseScratch(const KernelContext& context,
 
 using ProductCall = PlainCall<KernelArguments, 2, kAnyRule>;
 using MagnitudeCall = PlainCall<KernelArguments, 1, kMagnitudeRule>;
+using AngleCall = PlainCall<KernelArguments, 1, kToFloatRule>;
+using ConjugateCall = PlainCall<KernelArguments, 1, kAnyRule>;
 
 // Whether all tensors have the same sizes and the same dense strides, so that they are one run.
 bool AreOneRun(absl::Span<const TensorView* const> tensors) {
@@ -416,22 +419,48 @@ absl::Status ComplexProduct(KernelContext& context, const ProductCall& call) {
   return absl::OkStatus();
 }
 
-absl::Status ComplexMagnitude(KernelContext& context, const MagnitudeCall& call) {
+// The angles of n complex numbers.
+void ComplexAngles(const float* a, size_t n, float* out) {
+  constexpr size_t kBlock = 256;
+  float re[kBlock], im[kBlock];
+  const VectorLoop atan2 = FindLoop(PointwiseOp::kAtan2, DType::kFloat32);
+  for (size_t at = 0; at < n; at += kBlock) {
+    const size_t count = std::min(kBlock, n - at);
+    for (size_t i = 0; i < count; ++i) {
+      re[i] = a[2 * (at + i)];
+      im[i] = a[2 * (at + i) + 1];
+    }
+    const void* const operands[] = {im, re};
+    atan2(operands, out + at, count, PointwiseParams());
+  }
+}
+void Conjugates(const float* a, size_t n, float* out) {
+  for (size_t i = 0; i < n; ++i) {
+    const float re = a[2 * i], im = a[2 * i + 1];
+    out[2 * i] = re;
+    out[2 * i + 1] = -im;
+  }
+}
+
+// out[i] = kApply(self[i]), for results of type kResult.
+template <void (*kApply)(const float*, size_t, float*), DType kResult, class Call>
+absl::Status ComplexFunction(KernelContext& context, const Call& call) {
+  constexpr int64_t kParts = kResult == DType::kComplex64 ? 2 : 1;
   const TensorView& a = *call.operands[0].tensor;
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kFloat32, a));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, kResult, a));
   const float* const x = a.as<const float>();
   float* const to = out->as<float>();
   if (AreOneRun({&a, out})) {
     const double work = kElementWork * 2 * static_cast<double>(out->numel());
     RunRanges(context, out->numel(), 256, work, [&](int, int64_t first, int64_t last) {
-      ComplexMagnitudes(x + 2 * first, static_cast<size_t>(last - first), to + first);
+      kApply(x + 2 * first, static_cast<size_t>(last - first), to + kParts * first);
     });
     return absl::OkStatus();
   }
   Budget::Pace pace;
   for (StridedIterator<2> it(out->sizes, {a.strides, out->strides}); !it.done() && !pace.Stop(16);
        it.Next()) {
-    ComplexMagnitudes(x + 2 * it.offset(0), 1, to + it.offset(1));
+    kApply(x + 2 * it.offset(0), 1, to + kParts * it.offset(1));
   }
   return absl::OkStatus();
 }
@@ -448,8 +477,14 @@ bool AcceptsComplex(const KernelContext& context, const Call& call) {
 constexpr KernelEngine kHighway = KernelEngine::kHighway;
 
 constexpr Kernel kKernels[] = {
-    KernelRow<&ComplexMagnitude, &AcceptsComplex<MagnitudeCall>>("aten.abs.default", "self",
-                                                                 "AbsComplexSimd", kHighway),
+    KernelRow<&ComplexFunction<&ComplexMagnitudes, DType::kFloat32, MagnitudeCall>,
+              &AcceptsComplex<MagnitudeCall>>("aten.abs.default", "self", "AbsComplexSimd",
+                                              kHighway),
+    KernelRow<&ComplexFunction<&ComplexAngles, DType::kFloat32, AngleCall>,
+              &AcceptsComplex<AngleCall>>("aten.angle.default", "self", "AngleSimd", kHighway),
+    KernelRow<&ComplexFunction<&Conjugates, DType::kComplex64, ConjugateCall>,
+              &AcceptsComplex<ConjugateCall>>("aten._conj_physical.default", "self",
+                                              "ConjPhysicalSimd", kHighway),
     KernelRow<&ComplexProduct, &AcceptsComplex<ProductCall>>("aten.mul.Tensor", "self other",
                                                              "MulComplexSimd", kHighway),
     KernelRow<&RealFft, &Accepts<RealFftCall<KernelArguments>>,

@@ -127,6 +127,8 @@ TEST(FftTest, ProductsAndMagnitudes) {
         ASSERT_TRUE(comparison.Compare(call));
         ASSERT_TRUE(comparison.Compare({"aten.mul.Tensor", {a, row}, {DType::kComplex64}}));
         ASSERT_TRUE(comparison.Compare({"aten.abs.default", {a}, {DType::kFloat32}, 1}));
+        ASSERT_TRUE(comparison.Compare({"aten.angle.default", {a}, {DType::kFloat32}, 8}));
+        ASSERT_TRUE(comparison.Compare({"aten._conj_physical.default", {a}, {DType::kComplex64}}));
       }
     }
   }

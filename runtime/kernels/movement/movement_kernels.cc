@@ -78,6 +78,34 @@ bool AcceptsMovable(const KernelContext& context, const Call& call) {
   return IsMovable(context, *call.self);
 }
 
+// view_as_complex and view_as_real. Both copy complex numbers.
+absl::Status ViewAsComplex(KernelContext& context, const ViewAsComplexCall<KernelArguments>& call) {
+  const TensorView& self = *call.self;
+  ABSL_ASSIGN_OR_RETURN(const StridedDims<CheckedInt> layout, call.Apply(LayoutOf(self)));
+  TensorView row = TensorView::Contiguous(DType::kComplex64, {}, self.data);
+  row.sizes = {self.numel() == 0 ? 0 : (LastOffset(self) + 1) / 2};
+  row.strides = {1};
+  ABSL_ASSIGN_OR_RETURN(const TensorView view, ViewOf(row, layout));
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, view.sizes));
+  return kCopy(context, view, *out);
+}
+absl::Status ViewAsReal(KernelContext& context, const ViewAsRealCall<KernelArguments>& call) {
+  const TensorView& self = *call.self;
+  Sizes sizes = self.sizes;
+  sizes.push_back(2);
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, sizes));
+  if (!out->is_contiguous())
+    return absl::InternalError("the layout changed after the kernel was chosen");
+  return kCopy(context, self, TensorView::Contiguous(DType::kComplex64, self.sizes, out->data));
+}
+
+template <class Call, DType kFrom, DType kTo>
+bool AcceptsView(const KernelContext& context, const Call& call) {
+  const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
+  return out.ok() && call.self->dtype == kFrom && (*out)->dtype == kTo && (*out)->is_contiguous() &&
+         call.self->rank() < kMaxRank;
+}
+
 // Pads `in`; both tensors have the sizes of the shape rule.
 void Pad(const KernelContext& context, const TensorView& in, const Padding<CheckedInt>& padding,
          const TensorView& out, PadFill fill, const void* constant) {
@@ -296,6 +324,18 @@ constexpr Kernel kKernels[] = {
     KernelRow<&ViewScatter<SliceRule, kCopy>>(
         "aten.slice_scatter.default", "self src dim start end step", "SliceScatterSimd", kHighway),
     KernelRow<&Stack<kCopy>>("aten.stack.default", "tensors dim", "StackSimd", kHighway),
+    KernelRow<&ViewAsComplex,
+              &AcceptsView<ViewAsComplexCall<KernelArguments>, DType::kFloat32, DType::kComplex64>>(
+        "aten.view_as_complex.default", "self", "ViewAsComplexSimd", kHighway),
+    KernelRow<&ViewAsComplex,
+              &AcceptsView<ViewAsComplexCall<KernelArguments>, DType::kFloat32, DType::kComplex64>>(
+        "aten.view_as_complex_copy.default", "self", "ViewAsComplexSimd", kHighway),
+    KernelRow<&ViewAsReal,
+              &AcceptsView<ViewAsRealCall<KernelArguments>, DType::kComplex64, DType::kFloat32>>(
+        "aten.view_as_real.default", "self", "ViewAsRealSimd", kHighway),
+    KernelRow<&ViewAsReal,
+              &AcceptsView<ViewAsRealCall<KernelArguments>, DType::kComplex64, DType::kFloat32>>(
+        "aten.view_as_real_copy.default", "self", "ViewAsRealSimd", kHighway),
     KernelRow<&ViewScatterInPlace<SelectRule, kCopy>>("belay.select_scatter_.default",
                                                       "self src dim index",
                                                       "SelectScatterInPlaceSimd", kHighway),

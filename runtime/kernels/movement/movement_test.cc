@@ -230,6 +230,23 @@ TEST(MovementTest, ReplacesParts) {
   }
 }
 
+TEST(MovementTest, ViewsComplexNumbersAsPairs) {
+  KernelComparison comparison;
+  for (Layout layout : {Layout::kRowMajor, Layout::kReversed, Layout::kGaps}) {
+    for (const Sizes& sizes :
+         {Sizes{}, Sizes{0}, Sizes{1}, Sizes{17}, Sizes{5, 7}, Sizes{33, 40}}) {
+      Sizes pairs = sizes;
+      pairs.push_back(2);
+      ASSERT_TRUE(comparison.Compare({"aten.view_as_real_copy.default",
+                                      {TestTensorSpec{DType::kComplex64, sizes, layout}},
+                                      {DType::kFloat32}}));
+      ASSERT_TRUE(comparison.Compare({"aten.view_as_complex_copy.default",
+                                      {TestTensorSpec{DType::kFloat32, pairs}},
+                                      {DType::kComplex64}}));
+    }
+  }
+}
+
 TEST(MovementTest, SelectsIndicesOfEveryDimension) {
   KernelComparison comparison;
   for (DType dtype : {DType::kFloat32, DType::kInt8, DType::kFloat16, DType::kInt64}) {
