@@ -29,21 +29,22 @@ bool Less(T a, T b) {
   return a < b;
 }
 
+// Order of entries.
 template <class T>
-void SortRow(Entry<T>* row, int64_t count, bool descending) {
-  std::sort(row, row + count, [descending](const Entry<T>& a, const Entry<T>& b) {
+struct Precedes {
+  bool descending = false;
+  bool operator()(const Entry<T>& a, const Entry<T>& b) const {
     if (descending ? Less(b.value, a.value) : Less(a.value, b.value)) return true;
     if (descending ? Less(a.value, b.value) : Less(b.value, a.value)) return false;
     return a.index < b.index;
-  });
-}
+  }
+};
 
-// Reads each row along `dim`, sorts it in scratch memory, and calls fn(row, count, offset of the
-// row in `values`, in `indices`). Outputs have dimension `dim`, of any size.
+// Reads each row along `dim` to scratch memory and calls fn(row, count, offset of the row in
+// `values`, in `indices`). Outputs have dimension `dim`, of any size.
 template <class T, class Fn>
-absl::Status ForEachSortedRow(const KernelContext& context, const TensorView& self, int dim,
-                              bool descending, const Strides& values, const Strides& indices,
-                              Fn&& fn) {
+absl::Status ForEachRow(const KernelContext& context, const TensorView& self, int dim,
+                        const Strides& values, const Strides& indices, Fn&& fn) {
   const Fold fold = FoldOneDim(self, dim);
   const int64_t count = fold.count();
   if (count == 0) return absl::OkStatus();  // any number of rows
@@ -61,7 +62,6 @@ absl::Status ForEachSortedRow(const KernelContext& context, const TensorView& se
       row[next] = {x, next};
       ++next;
     });
-    SortRow(row, count, descending);
     fn(row, count, it.offset(1), it.offset(2));
   }
   return absl::OkStatus();
@@ -77,14 +77,17 @@ absl::Status TakeSorted(const KernelContext& context, const TensorView& self, in
     using T = decltype(zero);
     const Writer<T> write_value(values);
     const Writer<int64_t> write_index(indices);
-    return ForEachSortedRow<T>(
-        context, self, dim, descending, values.strides, indices.strides,
-        [&](const Entry<T>* row, int64_t, int64_t value_at, int64_t index_at) {
-          for (int64_t i = 0; i < take; ++i) {
-            write_value(value_at + i * value_step, row[i].value);
-            write_index(index_at + i * index_step, row[i].index);
-          }
-        });
+    return ForEachRow<T>(context, self, dim, values.strides, indices.strides,
+                         [&](Entry<T>* row, int64_t count, int64_t value_at, int64_t index_at) {
+                           const Precedes<T> precedes = {descending};
+                           if (take < count)
+                             std::nth_element(row, row + take, row + count, precedes);
+                           std::sort(row, row + take, precedes);
+                           for (int64_t i = 0; i < take; ++i) {
+                             write_value(value_at + i * value_step, row[i].value);
+                             write_index(index_at + i * index_step, row[i].index);
+                           }
+                         });
   };
   return IsFloatingPoint(self.dtype) ? run(double{}) : run(int64_t{});
 }
@@ -125,17 +128,19 @@ absl::Status SelectSorted(KernelContext& context, const Call& call, int64_t plac
     using T = decltype(zero);
     const Writer<T> write_value(*values);
     const Writer<int64_t> write_index(*indices);
-    return ForEachSortedRow<T>(
-        context, self, dim, false, value_strides, index_strides,
-        [&](const Entry<T>* row, int64_t count, int64_t value_at, int64_t index_at) {
-          const Entry<T>* chosen = &row[place];
-          if (kNanWins && row[count - 1].value != row[count - 1].value) {
-            while (chosen->value == chosen->value) ++chosen;
-            while (chosen != row && chosen[-1].value != chosen[-1].value) --chosen;
-          }
-          write_value(value_at, chosen->value);
-          write_index(index_at, chosen->index);
-        });
+    return ForEachRow<T>(context, self, dim, value_strides, index_strides,
+                         [&](Entry<T>* row, int64_t count, int64_t value_at, int64_t index_at) {
+                           const auto is_nan = [](const Entry<T>& entry) {
+                             return entry.value != entry.value;
+                           };
+                           const Entry<T>* chosen = std::find_if(row, row + count, is_nan);
+                           if (!kNanWins || chosen == row + count) {
+                             std::nth_element(row, row + place, row + count, Precedes<T>());
+                             chosen = row + place;
+                           }
+                           write_value(value_at, chosen->value);
+                           write_index(index_at, chosen->index);
+                         });
   };
   return IsFloatingPoint(self.dtype) ? run(double{}) : run(int64_t{});
 }

@@ -37,7 +37,8 @@ void GatherRowImpl(const void* from, int64_t step, int64_t rest, const int64_t* 
   }
 }
 
-bool AnyBeatsImpl(const float* HWY_RESTRICT x, size_t n, float bound, bool largest) {
+template <class T>
+HWY_INLINE bool AnyOfBeats(const T* HWY_RESTRICT x, size_t n, T bound, bool largest) {
   int any = 0;
   if (largest) {
     for (size_t i = 0; i < n; ++i) any |= x[i] <= bound ? 0 : 1;
@@ -47,6 +48,12 @@ bool AnyBeatsImpl(const float* HWY_RESTRICT x, size_t n, float bound, bool large
     any |= bound != bound ? 1 : 0;
   }
   return any != 0;
+}
+bool AnyFloatBeats(const float* x, size_t n, float bound, bool largest) {
+  return AnyOfBeats(x, n, bound, largest);
+}
+bool AnyIntegerBeats(const int64_t* x, size_t n, int64_t bound, bool largest) {
+  return AnyOfBeats(x, n, bound, largest);
 }
 
 size_t FirstOutsideImpl(const int64_t* HWY_RESTRICT index, size_t n, int64_t size) {
@@ -72,14 +79,18 @@ HWY_AFTER_NAMESPACE();
 namespace belay {
 
 HWY_EXPORT(GatherRowImpl);
-HWY_EXPORT(AnyBeatsImpl);
+HWY_EXPORT(AnyFloatBeats);
+HWY_EXPORT(AnyIntegerBeats);
 HWY_EXPORT(FirstOutsideImpl);
 void GatherRow(const void* from, int64_t step, int64_t rest, const int64_t* index, size_t n,
                size_t bytes, void* out, int64_t out_step) {
   HWY_DYNAMIC_DISPATCH(GatherRowImpl)(from, step, rest, index, n, bytes, out, out_step);
 }
 bool AnyBeats(const float* x, size_t n, float bound, bool largest) {
-  return HWY_DYNAMIC_DISPATCH(AnyBeatsImpl)(x, n, bound, largest);
+  return HWY_DYNAMIC_DISPATCH(AnyFloatBeats)(x, n, bound, largest);
+}
+bool AnyBeats(const int64_t* x, size_t n, int64_t bound, bool largest) {
+  return HWY_DYNAMIC_DISPATCH(AnyIntegerBeats)(x, n, bound, largest);
 }
 size_t FirstOutside(const int64_t* index, size_t n, int64_t size) {
   return HWY_DYNAMIC_DISPATCH(FirstOutsideImpl)(index, n, size);

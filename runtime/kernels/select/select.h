@@ -20,6 +20,7 @@ void GatherRow(const void* from, int64_t step, int64_t rest, const int64_t* inde
 // Returns whether any of n elements precedes `bound` in the order of topk: is larger (smaller,
 // unless `largest`), or NaN.
 bool AnyBeats(const float* x, size_t n, float bound, bool largest);
+bool AnyBeats(const int64_t* x, size_t n, int64_t bound, bool largest);
 
 // Position of the first of n indices outside [0, size); n if all are inside.
 size_t FirstOutside(const int64_t* index, size_t n, int64_t size);

@@ -62,18 +62,21 @@ bool AcceptsGather(const KernelContext& context, const GatherCall<KernelArgument
 
 // ---- topk
 
-constexpr DTypeSet kFloats = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
+// Float64 has more digits than the floats that are compared.
+bool HasTopK(DType dtype) { return kRunTypes.contains(dtype) && dtype != DType::kFloat64; }
 
+template <class T>
 struct Entry {
-  float value;
+  T value;
   int64_t index;
 };
 
 // Order of topk: larger (or smaller) values first; NaN is the largest; equal values by index.
+template <class T>
 struct Before {
   bool largest;
-  static bool Less(float a, float b) { return a < b || (std::isnan(b) && !std::isnan(a)); }
-  bool operator()(const Entry& a, const Entry& b) const {
+  static bool Less(T a, T b) { return a < b || (b != b && a == a); }
+  bool operator()(const Entry<T>& a, const Entry<T>& b) const {
     if (largest ? Less(b.value, a.value) : Less(a.value, b.value)) return true;
     if (largest ? Less(a.value, b.value) : Less(b.value, a.value)) return false;
     return a.index < b.index;
@@ -82,14 +85,15 @@ struct Before {
 
 // Writes the first `take` elements of a row, sorted, to `best`. A heap with the worst of them at
 // the top rejects most elements a block at a time.
-void SelectTop(RunSource& source, int64_t count, int64_t take, bool largest, Entry* best) {
+template <class T>
+void SelectTop(RunSource& source, int64_t count, int64_t take, bool largest, Entry<T>* best) {
   constexpr int64_t kBlock = 64;
-  const Before before = {largest};
+  const Before<T> before = {largest};
   RunStorage buffer;
   int64_t kept = 0;
   for (int64_t start = 0; start < count; start += kRunBufferLength) {
     const int64_t n = std::min(kRunBufferLength, count - start);
-    const float* x = static_cast<const float*>(source.Next(n, buffer));
+    const T* x = static_cast<const T*>(source.Next(n, buffer));
     for (int64_t at = 0; at < n; at += kBlock) {
       const int64_t end = std::min(n, at + kBlock);
       if (kept == take &&
@@ -97,7 +101,7 @@ void SelectTop(RunSource& source, int64_t count, int64_t take, bool largest, Ent
         continue;
       }
       for (int64_t i = at; i < end; ++i) {
-        const Entry entry = {x[i], start + i};
+        const Entry<T> entry = {x[i], start + i};
         if (kept < take) {
           best[kept++] = entry;
           std::push_heap(best, best + kept, before);
@@ -122,27 +126,32 @@ absl::Status TopK(KernelContext& context, const TopKCall<KernelArguments>& call)
   const TensorView from = AtLeastVector(*self), to = AtLeastVector(*values),
                    places = AtLeastVector(*indices);
   const int64_t take = to.sizes[dim];  // k, but a scalar yields one element for any k
-  ABSL_ASSIGN_OR_RETURN(Entry * best, ScratchArray<Entry>(context, take));
   Sizes rows = from.sizes;
   rows[dim] = 1;
-  const Writer<double> write(to);
-  for (StridedIterator<3> it(rows, {from.strides, to.strides, places.strides}); !it.done();
-       it.Next()) {
-    RunSource source(ElementAddress(from, it.offset(0)), from.dtype, {from.sizes[dim]},
-                     {from.strides[dim]}, DType::kFloat32);
-    SelectTop(source, from.sizes[dim], take, call.largest, best);
-    for (int64_t i = 0; i < take; ++i) {
-      write(it.offset(1) + i * to.strides[dim], best[i].value);
-      places.as<int64_t>()[it.offset(2) + i * places.strides[dim]] = best[i].index;
+  const auto run = [&](auto zero, auto written, DType type) -> absl::Status {
+    using T = decltype(zero);
+    ABSL_ASSIGN_OR_RETURN(Entry<T>* const best, ScratchArray<Entry<T>>(context, take));
+    const Writer<decltype(written)> write(to);
+    for (StridedIterator<3> it(rows, {from.strides, to.strides, places.strides}); !it.done();
+         it.Next()) {
+      RunSource source(ElementAddress(from, it.offset(0)), from.dtype, {from.sizes[dim]},
+                       {from.strides[dim]}, type);
+      SelectTop(source, from.sizes[dim], take, call.largest, best);
+      for (int64_t i = 0; i < take; ++i) {
+        write(it.offset(1) + i * to.strides[dim], best[i].value);
+        places.as<int64_t>()[it.offset(2) + i * places.strides[dim]] = best[i].index;
+      }
     }
-  }
-  return absl::OkStatus();
+    return absl::OkStatus();
+  };
+  return IsFloatingPoint(from.dtype) ? run(float{}, double{}, DType::kFloat32)
+                                     : run(int64_t{}, int64_t{}, DType::kInt64);
 }
 
 // A k above the maximal number of elements is rejected by the reference kernel, which needs no
 // scratch memory.
 bool AcceptsTopK(const KernelContext& context, const TopKCall<KernelArguments>& call) {
-  return kFloats.contains(call.self->dtype) && call.Shape().ok();
+  return HasTopK(call.self->dtype) && call.Shape().ok();
 }
 
 uint64_t TopKScratch(const KernelContext& context, const TopKCall<KernelArguments>& call) {
@@ -151,7 +160,7 @@ uint64_t TopKScratch(const KernelContext& context, const TopKCall<KernelArgument
   // If k is computed at run time, it is at most the length of the output.
   int64_t most = std::max<int64_t>(call.k.value(), 1);
   for (int64_t size : (*values)->sizes) most = std::max(most, size);
-  return ScratchBytesOf<Entry>(most);
+  return ScratchBytesOf<Entry<int64_t>>(most);
 }
 
 constexpr Kernel kKernels[] = {

@@ -41,12 +41,14 @@ TEST(SelectTest, GatherAlongEveryDimensionLengthAndLayout) {
 
 TEST(SelectTest, TopKOfEveryLengthAndOrder) {
   KernelComparison comparison;
-  for (DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+  for (DType dtype :
+       {DType::kFloat32, DType::kFloat16, DType::kBFloat16, DType::kInt64, DType::kInt8}) {
     for (int64_t n : KernelComparison::Lengths(dtype)) {
       for (int64_t k : {int64_t{0}, int64_t{1}, int64_t{5}, n}) {
         if (k > n) continue;
         for (bool largest : {true, false}) {
           for (Values values : {Values::kNormal, Values::kFew, Values::kSpecial}) {
+            if (values == Values::kSpecial && !IsFloatingPoint(dtype)) continue;
             ASSERT_TRUE(
                 comparison.Compare({"aten.topk.default",
                                     {TestTensorSpec{dtype, {2, n}, Layout::kRowMajor, values, 0},
