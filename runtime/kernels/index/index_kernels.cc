@@ -9,6 +9,7 @@
 #include "runtime/kernel_interface/shape_rules/gather.h"
 #include "runtime/kernels/element_copy/copy_strided.h"
 #include "runtime/kernels/element_copy/element_update.h"
+#include "runtime/kernels/element_copy/run_source.h"
 #include "runtime/kernels/index/embedding_bag.h"
 #include "runtime/kernels/index/index.h"
 #include "runtime/kernels/operands/index_walk.h"
@@ -131,13 +132,37 @@ Pieces PiecesOf(const ElementBlock& block) {
   return p;
 }
 
-// Moves the blocks of a batch from the table to the dense tensor, or back if kPut.
-template <bool kPut>
-void MoveBatch(const IndexLoop& loop, const Pieces& pieces, const Places& places, int64_t n,
-               std::byte* table, std::byte* dense) {
+// Copies blocks from the table to the dense tensor or back, or adds those of the dense tensor to the
+// table.
+enum class Move { kTake, kPut, kAdd };
+
+// Adds pieces in order: blocks may be the same.
+void AddPieces(const IndexLoop& loop, int64_t length, const Places& places, int64_t n,
+               std::byte* table, const std::byte* dense) {
+  if (loop.dtype == DType::kFloat32) {
+    for (int64_t i = 0; i < n; ++i) {
+      float* const to = reinterpret_cast<float*>(table) + places.table[i];
+      const float* const from = reinterpret_cast<const float*>(dense) + places.dense[i];
+      for (int64_t c = 0; c < length; ++c) to[c] += from[c];
+    }
+    return;
+  }
+  const UpdateFn add = UpdateOf(Update::kAdd, loop.dtype);
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t c = 0; c < length; ++c) {
+      add(table, places.table[i] + c, dense, places.dense[i] + c);
+    }
+  }
+}
+
+// Moves the blocks of a batch. If `fills`, pieces of the dense tensor have a single element.
+template <Move kMove>
+void MoveBatch(const IndexLoop& loop, const Pieces& pieces, bool fills, const Places& places,
+               int64_t n, std::byte* table, std::byte* dense) {
+  constexpr bool kPut = kMove == Move::kPut;
   const int64_t unit = static_cast<int64_t>(DTypeSize(loop.dtype));
   // A few blocks of scattered elements: one strided copy each.
-  if (pieces.length == 1 && n <= 4 && !pieces.outer.empty()) {
+  if (kMove != Move::kAdd && pieces.length == 1 && n <= 4 && !pieces.outer.empty()) {
     for (int64_t i = 0; i < n; ++i) {
       TensorView in_table, in_dense;
       in_table.dtype = in_dense.dtype = loop.dtype;
@@ -154,7 +179,14 @@ void MoveBatch(const IndexLoop& loop, const Pieces& pieces, const Places& places
   for (StridedIterator<2> it(pieces.outer, {pieces.table, pieces.dense}); !it.done(); it.Next()) {
     std::byte* const t = table + it.offset(0) * unit;
     std::byte* const e = dense + it.offset(1) * unit;
-    if (kPut) {
+    if (kMove == Move::kAdd) {
+      AddPieces(loop, pieces.length, places, n, t, e);
+    } else if (fills) {
+      for (int64_t i = 0; i < n; ++i) {
+        FillRun(e + places.dense[i] * unit, pieces.length, static_cast<size_t>(unit),
+                t + places.table[i] * unit);
+      }
+    } else if (kPut) {
       CopyBlocks(e, places.dense, t, places.table, static_cast<size_t>(n), unit, bytes);
     } else {
       CopyBlocks(t, places.table, e, places.dense, static_cast<size_t>(n), unit, bytes);
@@ -164,20 +196,26 @@ void MoveBatch(const IndexLoop& loop, const Pieces& pieces, const Places& places
 
 // Runs the loop. `table` and `dense` have the same dtype. Indices are checked even if blocks have
 // no elements.
-template <bool kPut>
+template <Move kMove>
 absl::Status RunLoop(IndexLoop& loop, const TensorView& table, const TensorView& dense) {
   if (HasNoElements(loop.positions)) return absl::OkStatus();
   loop.dtype = table.dtype;
   const bool empty = HasNoElements(loop.block.sizes());
   JoinPositions(loop);
-  const Pieces pieces = PiecesOf(loop.block);
+  // A value that is broadcast over blocks fills them.
+  bool fills = kMove == Move::kPut && loop.block.sizes().size() > 0 && DTypeSize(loop.dtype) <= 8;
+  for (int64_t stride : loop.block.to_strides()) fills = fills && stride == 0;
+  Pieces pieces = PiecesOf(
+      fills ? ElementBlock(loop.block.sizes(), loop.block.from_strides(), loop.block.from_strides())
+            : loop.block);
+  if (fills) pieces.dense = Strides(pieces.dense.size(), 0);
   const int last = loop.positions.size() - 1;
   const int64_t row = last < 0 ? 1 : loop.positions[last];
   std::byte *const from = table.as<std::byte>(), *const to = dense.as<std::byte>();
   Places places;
   int64_t filled = 0;
   const auto flush = [&] {
-    if (!empty) MoveBatch<kPut>(loop, pieces, places, filled, from, to);
+    if (!empty) MoveBatch<kMove>(loop, pieces, fills, places, filled, from, to);
     filled = 0;
   };
   // Offsets of a row of positions in each operand.
@@ -211,7 +249,7 @@ absl::Status RunLoop(IndexLoop& loop, const TensorView& table, const TensorView&
 
 // Runs the loop of at most kMost index tensors into `table`, with a dense tensor of the result's
 // sizes.
-template <bool kPut, size_t kMost>
+template <Move kMove, size_t kMost>
 absl::Status RunOperands(const IndexWalk& walk, const TensorView& table, const TensorView& dense) {
   IndexLoop::Operand operands[kMost];
   IndexLoop loop;
@@ -225,14 +263,14 @@ absl::Status RunOperands(const IndexWalk& walk, const TensorView& table, const T
     loop.dense.push_back(dense.strides[walk.first_position() + d]);
   }
   loop.block = walk.BlockFromSelf(dense.strides);
-  return RunLoop<kPut>(loop, table, dense);
+  return RunLoop<kMove>(loop, table, dense);
 }
 
-template <bool kPut>
+template <Move kMove>
 absl::Status RunWalk(const IndexWalk& walk, const TensorView& table, const TensorView& dense) {
   // Most calls have one index tensor; initializing buffers for kMaxRank of them is slower.
-  if (walk.operands().size() == 1) return RunOperands<kPut, 1>(walk, table, dense);
-  return RunOperands<kPut, kMaxRank>(walk, table, dense);
+  if (walk.operands().size() == 1) return RunOperands<kMove, 1>(walk, table, dense);
+  return RunOperands<kMove, kMaxRank>(walk, table, dense);
 }
 
 // Whether RunRows supports the call: rows of a row-major table, contiguous indices, row-major
@@ -277,7 +315,7 @@ absl::Status Index(KernelContext& context, const IndexCall<KernelArguments>& cal
   if (walk.operands().size() == 1 && first.dim == 0 && AreRows(from, first.index, *out)) {
     return RunRows(from, /*wraps=*/true, first.index, out->numel() / first.index.numel(), *out);
   }
-  return RunWalk<false>(walk, from, *out);
+  return RunWalk<Move::kTake>(walk, from, *out);
 }
 
 absl::Status Embedding(KernelContext& context, const EmbeddingCall<KernelArguments>& call) {
@@ -296,7 +334,7 @@ absl::Status Embedding(KernelContext& context, const EmbeddingCall<KernelArgumen
   loop.dense = out->strides;
   loop.dense.erase(last);
   loop.block = ElementBlock({table.sizes[1]}, {table.strides[1]}, {out->strides[last]});
-  return RunLoop<false>(loop, table, *out);
+  return RunLoop<Move::kTake>(loop, table, *out);
 }
 
 // Masks, whose values follow separate rules, use the reference kernel.
@@ -315,29 +353,6 @@ bool AcceptsIndexPut(const KernelContext& context, const IndexPutCall<KernelArgu
   return HasOnlyIndices(call);
 }
 
-// Adds the elements of `from`, which has the walk's sizes, to elements of `out`, in order: block by
-// block for contiguous float32, otherwise one by one. Precondition: both have the same dtype, one
-// of kNumberTypes.
-absl::Status AddAt(const IndexWalk& walk, const TensorView& out, const TensorView& from) {
-  const ElementBlock block = walk.BlockToSelf(from.strides);
-  if (out.dtype == DType::kFloat32 && IsContiguous(block.sizes(), block.from_strides()) &&
-      IsContiguous(block.sizes(), block.to_strides())) {
-    int64_t count = 1;
-    for (int64_t size : block.sizes()) count *= size;
-    return walk.Run(from.strides, [&](int64_t out_offset, int64_t value_offset) {
-      float* const target = out.as<float>() + out_offset;
-      const float* const source = from.as<const float>() + value_offset;
-      for (int64_t i = 0; i < count; ++i) target[i] += source[i];
-    });
-  }
-  const UpdateFn add = UpdateOf(Update::kAdd, out.dtype);
-  return walk.Run(from.strides, [&](int64_t out_offset, int64_t value_offset) {
-    void* const target = ElementAddress(out, out_offset);
-    const void* const source = ElementAddress(from, value_offset);
-    block.ForEach([&](int64_t f, int64_t t) { add(target, t, source, f); });
-  });
-}
-
 absl::Status PutInto(const KernelContext& context, const TensorView& out,
                      const IndexPutCall<KernelArguments>& call) {
   const TensorView* const values = call.values;
@@ -351,7 +366,8 @@ absl::Status PutInto(const KernelContext& context, const TensorView& out,
   ABSL_ASSIGN_OR_RETURN(const TensorView from, ExpandTo(*values, walk.result_sizes()));
   if (HasNoElements(walk.result_sizes())) return absl::OkStatus();
   ABSL_RETURN_IF_ERROR(CheckBroadcastSteps("index_put", walk.result_sizes()));
-  return call.accumulate ? AddAt(walk, out, from) : RunWalk<true>(walk, out, from);
+  return call.accumulate ? RunWalk<Move::kAdd>(walk, out, from)
+                         : RunWalk<Move::kPut>(walk, out, from);
 }
 
 absl::Status IndexPut(KernelContext& context, const IndexPutCall<KernelArguments>& call) {

@@ -74,8 +74,15 @@ absl::Status Failed(int64_t info) {
       absl::StrCat("the matrix cannot be factorized: failed at order ", info));
 }
 
-// Gauss-Jordan elimination with row pivoting. The info code is the first zero pivot, counted from
-// 1.
+// row -= factor * pivot_row.
+template <class T>
+void Eliminate(const T* __restrict pivot_row, T factor, int64_t n, T* __restrict row) {
+  for (int64_t j = 0; j < n; ++j) row[j] -= factor * pivot_row[j];
+}
+
+// Gauss-Jordan elimination with row pivoting, in place: column k of the inverse replaces column k of
+// the matrix, which elimination turns into a column of the identity. The info code is the first zero
+// pivot, counted from 1.
 absl::Status Inverse(KernelContext& context, const FactorCall<KernelArguments>& call) {
   const TensorView* const a = call.a;
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> batch, call.Batch());
@@ -84,44 +91,41 @@ absl::Status Inverse(KernelContext& context, const FactorCall<KernelArguments>& 
   const int64_t n = a->sizes.back();
   return WithFactorType(a->dtype, [&](auto zero) -> absl::Status {
     using T = decltype(zero);
-    ABSL_ASSIGN_OR_RETURN(T* const m, ScratchArray<T>(context, CheckedInt(n) * n * 2));
-    T* const inverse = m + n * n;
+    ABSL_ASSIGN_OR_RETURN(T* const m, ScratchArray<T>(context, CheckedInt(n) * (n + 1)));
+    // The result's column of each column: exchanged rows are exchanged columns of the inverse.
+    T* const places = m + n * n;
     Budget::Pace pace;
     const Reader<T> read(*a);
     const Writer<T> write(*out);
     const Writer<int64_t> write_info(*info);
     return ForEachMatrix(*a, *out, *info, [&](Place in, Place to, int64_t info_at) {
       for (int64_t i = 0; i < n; ++i) {
-        for (int64_t k = 0; k < n; ++k) {
-          m[i * n + k] = read(in(i, k));
-          inverse[i * n + k] = i == k ? 1 : 0;
-        }
+        places[i] = T(static_cast<double>(i));
+        for (int64_t k = 0; k < n; ++k) m[i * n + k] = read(in(i, k));
       }
       int64_t failed = 0;
       for (int64_t k = 0; k < n; ++k) {
-        if (pace.Stop(2 * n * n)) return absl::OkStatus();
+        if (pace.Stop(n * n)) return absl::OkStatus();
         const int64_t pivot = PivotRow(m, n, k);
         SwapRows(m, n, pivot, k);
-        SwapRows(inverse, n, pivot, k);
-        if (m[k * n + k] == T(0) && failed == 0) failed = k + 1;
-        const T scale = T(1) / m[k * n + k];
-        for (int64_t j = 0; j < n; ++j) {
-          m[k * n + j] *= scale;
-          inverse[k * n + j] *= scale;
-        }
+        std::swap(places[pivot], places[k]);
+        T* const row = m + k * n;
+        if (row[k] == T(0) && failed == 0) failed = k + 1;
+        const T scale = T(1) / row[k];
+        row[k] = T(1);
+        for (int64_t j = 0; j < n; ++j) row[j] *= scale;
         for (int64_t i = 0; i < n; ++i) {
           const T factor = m[i * n + k];
           if (i == k || factor == T(0)) continue;
-          for (int64_t j = 0; j < n; ++j) {
-            m[i * n + j] -= factor * m[k * n + j];
-            inverse[i * n + j] -= factor * inverse[k * n + j];
-          }
+          m[i * n + k] = T(0);
+          Eliminate(row, factor, n, m + i * n);
         }
       }
       if (failed != 0 && call.check_errors) return Failed(failed);
       write_info(info_at, failed);
-      for (int64_t i = 0; i < n; ++i) {
-        for (int64_t k = 0; k < n; ++k) write(to(i, k), inverse[i * n + k]);
+      for (int64_t k = 0; k < n; ++k) {
+        const auto column = static_cast<int64_t>(std::real(places[k]));
+        for (int64_t i = 0; i < n; ++i) write(to(i, column), m[i * n + k]);
       }
       return absl::OkStatus();
     });

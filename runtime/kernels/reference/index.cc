@@ -1,5 +1,6 @@
 // Operators that read elements at positions given by index or mask tensors.
 
+#include <algorithm>
 #include <complex>
 #include <cstdint>
 #include <cstring>
@@ -43,6 +44,21 @@ absl::Status Index(KernelContext& context, const IndexCall<KernelArguments>& cal
   });
 }
 
+// Writes the elements of a row whose mask is not 0, at most `room` of them; returns their number. The
+// next element is always written, and kept if its mask is not 0: masks are hard to predict.
+template <class T>
+int64_t SelectRow(const uint8_t* mask, int64_t mask_step, const void* from, int64_t step, int64_t n,
+                  void* to, int64_t to_step, int64_t room) {
+  const T* const x = static_cast<const T*>(from);
+  T* const out = static_cast<T*>(to);
+  int64_t written = 0;
+  for (int64_t i = 0; i < n && written < room; ++i) {
+    out[written * to_step] = x[i * step];
+    written += mask[i * mask_step] != 0 ? 1 : 0;
+  }
+  return written;
+}
+
 absl::Status MaskedSelect(KernelContext& context, const MaskedSelectCall<KernelArguments>& call) {
   const TensorView *const self = call.self, *const mask = call.mask;
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims, call.Shape());
@@ -57,13 +73,36 @@ absl::Status MaskedSelect(KernelContext& context, const MaskedSelectCall<KernelA
   const Dims<CheckedInt> result({CheckedInt(count)});
   ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, from.dtype, result));
   const size_t bytes = DTypeSize(from.dtype);
-  int64_t i = 0;
-  for (StridedIterator<2> it(sizes, {places.strides, from.strides}); !it.done() && i < count;
+  const int last = sizes.size() - 1;
+  Sizes outer = sizes;
+  if (last >= 0) outer.erase(last);
+  const int64_t row = last < 0 ? 1 : sizes[last];
+  int64_t done = 0;
+  for (StridedIterator<2> it(outer, {places.strides, from.strides}); !it.done() && done < count;
        it.Next()) {
-    if (!ReadMask(places, it.offset(0))) continue;
-    std::memmove(ElementAddress(*out, i * out->strides[0]), ElementAddress(from, it.offset(1)),
-                 bytes);
-    ++i;
+    const auto select = [&](auto element) {
+      done += SelectRow<decltype(element)>(
+          static_cast<const uint8_t*>(ElementAddress(places, it.offset(0))),
+          last < 0 ? 0 : places.strides[last], ElementAddress(from, it.offset(1)),
+          last < 0 ? 0 : from.strides[last], row, ElementAddress(*out, done * out->strides[0]),
+          out->strides[0], count - done);
+    };
+    switch (bytes) {
+      case 1:
+        select(uint8_t{});
+        break;
+      case 2:
+        select(uint16_t{});
+        break;
+      case 4:
+        select(uint32_t{});
+        break;
+      case 8:
+        select(uint64_t{});
+        break;
+      default:
+        select(std::complex<double>());
+    }
   }
   return absl::OkStatus();
 }
@@ -88,16 +127,21 @@ absl::Status Nonzero(KernelContext& context, const NonzeroCall<KernelArguments>&
   const Dims<CheckedInt> dims({CheckedInt(count), CheckedInt(from.rank())});
   ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, DType::kInt64, dims));
   int64_t* const target = out->as<int64_t>();
+  const int last = from.rank() - 1;
+  const int64_t length = last < 0 ? 1 : from.sizes[last], step = last < 0 ? 0 : from.strides[last];
+  const int64_t out_row = out->strides[0], out_dim = out->strides[1];
+  Sizes outer = from.sizes, index(std::max(last, 0), 0);
+  if (last >= 0) outer.erase(last);
   int64_t row = 0;
-  Sizes index(from.rank(), 0);
-  for (StridedIterator<1> it(from.sizes, {from.strides}); !it.done() && row < count; it.Next()) {
-    if (is_nonzero(it.offset(0))) {
-      for (int d = 0; d < from.rank(); ++d) {
-        target[row * out->strides[0] + d * out->strides[1]] = index[d];
-      }
-      ++row;
+  // The next row is always written, and kept if the element is not 0: masks are hard to predict.
+  for (StridedIterator<1> it(outer, {from.strides}); !it.done() && row < count; it.Next()) {
+    for (int64_t i = 0; i < length && row < count; ++i) {
+      int64_t* const to = target + row * out_row;
+      for (int d = 0; d < last; ++d) to[d * out_dim] = index[d];
+      if (last >= 0) to[last * out_dim] = i;
+      row += is_nonzero(it.offset(0) + i * step) ? 1 : 0;
     }
-    for (int d = from.rank() - 1; d >= 0 && ++index[d] == from.sizes[d]; --d) index[d] = 0;
+    for (int d = last - 1; d >= 0 && ++index[d] == from.sizes[d]; --d) index[d] = 0;
   }
   return absl::OkStatus();
 }
@@ -119,6 +163,37 @@ int64_t LowerBound(int64_t size, T value, bool right, Boundary boundary) {
   return begin;
 }
 
+// LowerBound for adjacent boundaries, without branches that depend on them.
+template <class T, bool kRight>
+int64_t LowerBoundOf(const T* boundaries, int64_t size, T value) {
+  const auto before = [value](T at) { return kRight ? !(at > value) : !(at >= value); };
+  const T* begin = boundaries;
+  while (size > 1) {
+    const int64_t half = size / 2;
+    begin = before(begin[half - 1]) ? begin + half : begin;
+    size -= half;
+  }
+  return begin - boundaries + (size == 1 && before(*begin) ? 1 : 0);
+}
+
+// Searches if both tensors have elements of type T, and rows of adjacent boundaries.
+template <class T, DType kType>
+bool SearchRows(const TensorView& boundaries, const TensorView& values, const Strides& row_of,
+                bool right, const TensorView& out) {
+  const int last = boundaries.rank() - 1;
+  if (boundaries.dtype != kType || values.dtype != kType || boundaries.strides[last] != 1) {
+    return false;
+  }
+  const Writer<int64_t> write(out);
+  const auto search = right ? &LowerBoundOf<T, true> : &LowerBoundOf<T, false>;
+  for (StridedIterator<3> it(values.sizes, {values.strides, out.strides, row_of}); !it.done();
+       it.Next()) {
+    write(it.offset(1), search(boundaries.as<const T>() + it.offset(2), boundaries.sizes[last],
+                               values.as<const T>()[it.offset(0)]));
+  }
+  return true;
+}
+
 absl::Status Search(KernelContext& context, const SearchCall<KernelArguments>& call) {
   const TensorView &boundaries = *call.boundaries, &values = *call.values;
   const TensorView* const sorter = call.sorter;
@@ -133,6 +208,11 @@ absl::Status Search(KernelContext& context, const SearchCall<KernelArguments>& c
   for (int d = 0; d < last; ++d) {
     row_of[d] = boundaries.strides[d];
     if (sorter != nullptr) sorter_row_of[d] = sorter->strides[d];
+  }
+  if (sorter == nullptr &&
+      (SearchRows<float, DType::kFloat32>(boundaries, values, row_of, right, *out) ||
+       SearchRows<int64_t, DType::kInt64>(boundaries, values, row_of, right, *out))) {
+    return absl::OkStatus();
   }
   const Writer<int64_t> write(*out);
   absl::Status status;
