@@ -24,18 +24,29 @@ void Unnormalize(const GridAxis& axis, const float* grid, int64_t step, int64_t 
   }
 }
 
+// Reflect() of positions: without branches near the image, where most are.
+void ReflectAll(double low, double high, int64_t count, double* at) {
+  const double span = high - low;
+  bool far = span == 0;
+  double near[kGridPositions];
+  for (int64_t p = 0; p < count; ++p) {
+    const double distance = std::fabs(at[p] - low), turns = distance / span;
+    const double rest = distance < span ? distance : distance - span;
+    near[p] = turns >= 1 ? span - rest + low : rest + low;
+    far = far | !((turns < 2) & (distance < 2 * span));
+  }
+  for (int64_t p = 0; p < count; ++p) at[p] = far ? Reflect(at[p], low, high) : near[p];
+}
+
 // Positions along one dimension in pixels: from `grid`, elements `step` apart.
 void PositionsOf(const GridAxis& axis, const float* grid, int64_t step, int64_t count, double* at) {
-  if (axis.padding == kReflection) {
-    for (int64_t p = 0; p < count; ++p) {
-      at[p] = axis.Padded(axis.FromGrid(static_cast<double>(grid[p * step])));
-    }
-    return;
-  }
   axis.narrow ? Unnormalize<float>(axis, grid, step, count, at)
               : Unnormalize<double>(axis, grid, step, count, at);
   const auto last = static_cast<double>(axis.size - 1);
   if (axis.padding == kZeros) return;
+  if (axis.padding == kReflection) {
+    axis.align_corners ? ReflectAll(0, last, count, at) : ReflectAll(-0.5, last + 0.5, count, at);
+  }
   for (int64_t p = 0; p < count; ++p) {
     // NaN stays.
     const double low = at[p] < 0 ? 0 : at[p];

@@ -7,6 +7,7 @@
 #include "runtime/core/budget.h"
 #include "runtime/core/tensor_view.h"
 #include "runtime/kernel_interface/kernel.h"
+#include "runtime/kernels/element_copy/convert_run.h"
 #include "runtime/kernels/element_copy/copy_strided.h"
 #include "runtime/kernels/operands/ranges.h"
 #include "runtime/kernels/operands/strided_view.h"
@@ -40,6 +41,10 @@ inline TensorView RowOf(const TensorView& t, int64_t n, int64_t c, int64_t y) {
 // Returns the row as floats, in place or in `room`.
 inline const float* FloatsOf(const TensorView& row, float* room) {
   if (row.dtype == DType::kFloat32 && row.strides[0] == 1) return row.as<const float>();
+  if (row.strides[0] == 1) {
+    LoadFloats(row.dtype, row.data, static_cast<size_t>(row.sizes[0]), room);
+    return room;
+  }
   CopyConvertible(row, TensorView::Contiguous(DType::kFloat32, row.sizes, room));
   return room;
 }

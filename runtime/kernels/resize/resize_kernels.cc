@@ -6,6 +6,7 @@
 #include "runtime/kernel_interface/kernel_arguments.h"
 #include "runtime/kernel_interface/shape_rules/resample.h"
 #include "runtime/kernels/element_copy/channels_last.h"
+#include "runtime/kernels/element_copy/convert_run.h"
 #include "runtime/kernels/element_copy/copy_strided.h"
 #include "runtime/kernels/operands/antialias.h"
 #include "runtime/kernels/operands/upsample_kernels.h"
@@ -121,7 +122,11 @@ struct Engine {
       float* to = direct ? row.as<float>() : mine.result;
       BlendColumns(mine.blend, room.first, room.second, room.share, static_cast<size_t>(out_width),
                    to);
-      if (!direct) CopyConvertible(TensorView::Contiguous(DType::kFloat32, row.sizes, to), row);
+      if (direct) return;
+      if (row.strides[0] == 1) {
+        return StoreFloats(to, static_cast<size_t>(out_width), row.dtype, row.data);
+      }
+      CopyConvertible(TensorView::Contiguous(DType::kFloat32, row.sizes, to), row);
     });
     return absl::OkStatus();
   }
