@@ -99,6 +99,20 @@ Labeled Contract(OpBuilder& b, Labeled x, Labeled y, const std::vector<int>& kee
     a.insert(a.end(), d.begin(), d.end());
     return a;
   };
+  if (summed.empty()) {
+    // x keeps its order, so that it is not copied; y is broadcast over it.
+    std::vector<SymInt> x_sizes = b.sizes(x.tensor), y_sizes = x_sizes;
+    const std::vector<SymInt> added = SizesOf(b, y, right);
+    if (!b.ok()) return x;
+    for (size_t d = 0; d < y_sizes.size(); ++d) {
+      if (!Has(y.labels, x.labels[d])) y_sizes[d] = SymInt(1);
+    }
+    x_sizes.insert(x_sizes.end(), right.size(), SymInt(1));
+    y_sizes.insert(y_sizes.end(), added.begin(), added.end());
+    const Argument first = right.empty() ? x.tensor : Reshape(b, x.tensor, x_sizes);
+    const Argument second = Reshape(b, Arrange(b, y, join(batch, right, {})), y_sizes);
+    return {Mul(b, first, second), join(x.labels, right, {})};
+  }
   const std::vector<SymInt> batch_sizes = SizesOf(b, x, batch), left_sizes = SizesOf(b, x, left),
                             right_sizes = SizesOf(b, y, right), inner = SizesOf(b, x, summed);
   const Argument first = Reshape(b, Arrange(b, x, join(batch, left, summed)),
@@ -108,8 +122,7 @@ Labeled Contract(OpBuilder& b, Labeled x, Labeled y, const std::vector<int>& kee
   std::vector<SymInt> sizes = batch_sizes;
   sizes.insert(sizes.end(), left_sizes.begin(), left_sizes.end());
   sizes.insert(sizes.end(), right_sizes.begin(), right_sizes.end());
-  const Argument product =
-      summed.empty() ? Mul(b, first, second) : b.Call("aten.bmm.default", {first, second});
+  const Argument product = b.Call("aten.bmm.default", {first, second});
   return {Reshape(b, product, sizes), join(batch, left, right)};
 }
 

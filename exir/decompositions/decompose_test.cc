@@ -56,6 +56,26 @@ TEST(DecomposeTest, LinearIsPermuteAndAddmm) {
                 Ops());
 }
 
+TEST(DecomposeTest, TransposedMatrixTimesVectorIsVectorTimesMatrix) {
+  ExpectRewrite(R"(program aten {
+  graph(%a: f32[3,2] user_input, %v: f32[3] user_input) {
+    %t: f32[2,3]{strides=[1,2]} = aten.permute.default(%a, [1,0])
+    %y: f32[2] = aten.mv.default(%t, %v)
+    return (%y user_output, %t user_output)
+  }
+})",
+                Decompose().run, R"(program aten {
+  graph(%a: f32[3,2] user_input, %v: f32[3] user_input) {
+    %t: f32[2,3]{strides=[1,2]} = aten.permute.default(%a, [1,0])
+    %unsqueeze: f32[1,3] = aten.unsqueeze.default(%v, 0)
+    %mm: f32[1,2] = aten.mm.default(%unsqueeze, %a)
+    %y: f32[2] = aten.squeeze.dims(%mm, [0]) name="squeeze"
+    return (%y user_output, %t user_output)
+  }
+})",
+                Ops());
+}
+
 // Exporters prove equalities of sizes that Belay assumes.
 TEST(DecomposeTest, MatMulAcceptsSizesThatMayBeEqual) {
   ExportedProgram program = ParseOrDie(R"(program aten {

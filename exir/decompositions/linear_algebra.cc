@@ -61,12 +61,39 @@ std::vector<Argument> Dot(OpBuilder& b, const OpCall& c) {
   return {SumKept(b, Mul(b, x, c.arguments()[1]), {})};
 }
 
-std::vector<Argument> MatrixVector(OpBuilder& b, const OpCall& c) {
-  if (b.dtype(c["self"]) == DType::kFloat32) {
-    const Argument column = b.Call("aten.unsqueeze.default", {c["vec"], 1});
-    return {b.Call("aten.squeeze.dim", {b.Call("aten.mm.default", {c["self"], column}), 1})};
+// The matrix that a matrix is the transpose of, or None.
+Argument TransposeOf(OpBuilder& b, const Argument& x) {
+  const ValueId* const value = x.get_if<ValueId>();
+  const NodeId producer = value == nullptr ? NodeId() : b.graph().value(*value).producer;
+  if (!producer.valid() || b.rank(x) != 2) return Argument();
+  const Node& node = b.graph().node(producer);
+  const std::string_view name = node.target->name();
+  bool transposes = name == "aten.t.default" || name == "aten.t_copy.default";
+  if (name == "aten.permute.default" || name == "aten.permute_copy.default") {
+    const Argument& dims = node.argument("dims");
+    transposes = dims == Argument(Argument::List{1, 0}) || dims == Argument(Argument::List{-1, -2});
+  } else if (name == "aten.transpose.int" || name == "aten.transpose_copy.int") {
+    const int64_t *const d0 = node.argument("dim0").get_if<int64_t>(), *const d1 =
+                                                                           node.argument("dim1")
+                                                                               .get_if<int64_t>();
+    transposes = d0 != nullptr && d1 != nullptr && (*d0 - *d1) % 2 != 0;
   }
-  return {SumKept(b, Mul(b, c["self"], c["vec"]), {1})};
+  return transposes ? node.operand() : Argument();
+}
+
+// A transposed matrix is not copied: A^T v = (v^T A)^T.
+Argument ProductWithVector(OpBuilder& b, const Argument& matrix, const Argument& vector) {
+  if (b.dtype(matrix) != DType::kFloat32 || b.dtype(vector) != DType::kFloat32) {
+    return SumKept(b, Mul(b, matrix, vector), {1});
+  }
+  const Argument source = TransposeOf(b, matrix);
+  if (!source.is_none()) {
+    return Squeeze(b, b.Call("aten.mm.default", {Unsqueeze(b, vector, 0), source}), 0);
+  }
+  return Squeeze(b, b.Call("aten.mm.default", {matrix, Unsqueeze(b, vector, 1)}), 1);
+}
+std::vector<Argument> MatrixVector(OpBuilder& b, const OpCall& c) {
+  return {ProductWithVector(b, c["self"], c["vec"])};
 }
 
 // Broadcast batch dimensions of both.
@@ -93,7 +120,7 @@ std::vector<Argument> MatMul(OpBuilder& b, const OpCall& c) {
   if (!b.ok()) return {};
   if (xr == 0 || yr == 0) b.Invalid("matmul: an operand has no dimensions");
   if (xr == 1 && yr == 1) return {SumKept(b, Mul(b, x, y), {})};
-  if (xr == 2 && yr == 1) return {SumKept(b, Mul(b, x, y), {1})};
+  if (xr == 2 && yr == 1) return {ProductWithVector(b, x, y)};
   if (xr == 1 && yr == 2)
     return {Squeeze(b, b.Call("aten.mm.default", {Unsqueeze(b, x, 0), y}), 0)};
   if (xr == 2 && yr == 2) return {b.Call("aten.mm.default", {x, y})};
@@ -163,7 +190,7 @@ std::vector<Argument> AddMatrixVector(OpBuilder& b, const OpCall& c) {
   if (b.size(c["mat"], 0) == SymInt(0) && c["beta"] != Argument(0) && c["beta"] != Argument(0.0)) {
     return {Mul(b, c["self"], NumberIn(b, c["beta"], b.dtype(c["self"])))};
   }
-  return {ScaledSum(b, c, SumKept(b, Mul(b, c["mat"], c["vec"]), {1}))};
+  return {ScaledSum(b, c, ProductWithVector(b, c["mat"], c["vec"]))};
 }
 std::vector<Argument> AddOuter(OpBuilder& b, const OpCall& c) {
   const Argument& self = c["self"];

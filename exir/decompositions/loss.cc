@@ -132,7 +132,7 @@ Nll NllOf(OpBuilder& b, Argument x, const Argument& target, const Argument& weig
     total = SumAll(b, pick(Expand(b, weights, b.sizes(x))));
     x = Mul(b, x, weights);
   }
-  return {pick(Neg(b, x)), kept, total};
+  return {Neg(b, pick(x)), kept, total};
 }
 Argument ReducedNll(OpBuilder& b, const Nll& nll, int64_t reduction) {
   if (reduction == kNone) return nll.losses;

@@ -245,7 +245,10 @@ std::vector<Argument> Bicubic(OpBuilder& b, const OpCall& c) {
   if (!b.ok()) return {};
   Argument x = Cast(b, InputOf(c), bytes ? DType::kFloat32 : ComputeDtype(dtype));
   const DType place_dtype = bytes ? DType::kFloat64 : b.dtype(x);
-  for (int64_t d : {1, 0}) {
+  // Columns first; but first the rows if there will be fewer. Bytes are rounded between them.
+  const std::optional<int64_t> rows = b.size(x, 2).AsInt(), out_rows = target.sizes[0].AsInt();
+  const bool rows_first = !bytes && rows.has_value() && out_rows.has_value() && *out_rows < *rows;
+  for (int64_t d : {rows_first ? 0 : 1, rows_first ? 1 : 0}) {
     const SymInt in = b.size(x, d + 2), &out = target.sizes[static_cast<size_t>(d)];
     const Argument step =
         StepOf(b, in, out, corners, target.scales[static_cast<size_t>(d)], place_dtype);
