@@ -32,20 +32,30 @@ std::vector<Argument> AdaptiveAvgPool3d(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten._adaptive_avg_pool3d.default", {c["self"], output})};
 }
 
-std::vector<Argument> MaxPool1dWithIndices(OpBuilder& b, const OpCall& c) {
+// Max pool with windows of one row.
+std::vector<Argument> MaxPoolOfRows(OpBuilder& b, const OpCall& c, const Argument& x) {
   const std::vector<int64_t> stride = c.Ints("stride");
   const auto in_two = [](const std::vector<int64_t>& one, int64_t other) {
     return one.empty() ? std::vector<int64_t>() : std::vector<int64_t>{other, one[0]};
   };
   if (!b.ok()) return {};
-  const std::vector<Argument> pooled =
-      b.CallAll("aten.max_pool2d_with_indices.default",
-                {Unsqueeze(b, c["self"], -2), in_two(c.Ints("kernel_size"), 1), in_two(stride, 1),
-                 in_two(c.Ints("padding"), 0), in_two(c.Ints("dilation"), 1), c["ceil_mode"]});
-  if (!b.ok()) return {};
+  return b.CallAll("aten.max_pool2d_with_indices.default",
+                   {x, in_two(c.Ints("kernel_size"), 1), in_two(stride, 1),
+                    in_two(c.Ints("padding"), 0), in_two(c.Ints("dilation"), 1), c["ceil_mode"]});
+}
+std::vector<Argument> MaxPool1dWithIndices(OpBuilder& b, const OpCall& c) {
+  const std::vector<Argument> pooled = MaxPoolOfRows(b, c, Unsqueeze(b, c["self"], -2));
+  if (!b.ok() || pooled.size() < 2) return {};
   return {Squeeze(b, pooled[0], -2), Squeeze(b, pooled[1], -2)};
 }
+// Channels of an input of the graph are rows of an image: a view of an input would be a copy.
 std::vector<Argument> MaxPool1d(OpBuilder& b, const OpCall& c) {
+  const ValueId* const x = c["self"].get_if<ValueId>();
+  if (x != nullptr && !b.graph().value(*x).producer.valid() && b.rank(c["self"]) == 3) {
+    std::vector<Argument> pooled = MaxPoolOfRows(b, c, c["self"]);
+    pooled.resize(std::min<size_t>(pooled.size(), 1));
+    return pooled;
+  }
   std::vector<Argument> pooled = MaxPool1dWithIndices(b, c);
   pooled.resize(std::min<size_t>(pooled.size(), 1));
   return pooled;

@@ -167,5 +167,16 @@ TEST(LinearAlgebraValuesTest, RejectsNonIntegerFactorsOfIntegers) {
                            absl::StatusCode::kInvalidArgument, "alpha of numbers is a boolean");
 }
 
+TEST(ReductionValuesTest, MaxPoolOfRows) {
+  const std::vector<double> x = {1, 4, 2, 8, 5, -1, -3, -2, -9, -7};
+  const std::vector<double> pooled = {1, 4, 8, -1, -2, -7};
+  for (const Sizes64& sizes : {Sizes64{1, 2}, Sizes64{2, 1}, Sizes64{2}}) {
+    Sizes64 from = sizes, to = sizes;
+    from.push_back(5);
+    to.push_back(3);
+    ExpectValues("aten.max_pool1d.default(%a, [2], [2], [1])", {F(from, x)}, {F(to, pooled)});
+  }
+}
+
 }  // namespace
 }  // namespace belay::exir

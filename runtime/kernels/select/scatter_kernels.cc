@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel_interface/kernel_arguments.h"
@@ -35,15 +36,21 @@ absl::Status ScatterInto(const TensorView& out_view, int dim, const TensorView& 
   run.rest = rest[last];
   run.from_step = src.strides[last];
   const int64_t size = out.sizes[dim];
+  const bool direct = index.dtype == DType::kInt64 && index.strides[last] == 1;
   const bool adjacent = run.rest == 1 && (run.from_step == 0 || run.from_step == 1);
   for (StridedIterator<3> it(outer, {index.strides, src.strides, rest}); !it.done(); it.Next()) {
-    RunSource source(ElementAddress(index, it.offset(0)), index.dtype, {index.sizes[last]},
-                     {index.strides[last]}, DType::kInt64);
+    const auto* const row = static_cast<const int64_t*>(ElementAddress(index, it.offset(0)));
+    std::optional<RunSource> source;  // its setup takes as long as a short row
+    if (!direct) {
+      source.emplace(row, index.dtype, Sizes{index.sizes[last]}, Strides{index.strides[last]},
+                     DType::kInt64);
+    }
     RunStorage read, own;
     for (int64_t at = 0; at < index.sizes[last]; at += kRunBufferLength) {
       const int64_t count = std::min(kRunBufferLength, index.sizes[last] - at);
       const auto n = static_cast<size_t>(count);
-      const auto* indices = static_cast<const int64_t*>(source.Next(count, read));
+      const auto* indices =
+          direct ? row + at : static_cast<const int64_t*>(source->Next(count, read));
       run.to = ElementAddress(out, it.offset(2) + at * run.rest);
       run.from = ElementAddress(src, it.offset(1) + at * run.from_step);
       // Each index is read once before it is checked and used, since the index tensor may alias the
