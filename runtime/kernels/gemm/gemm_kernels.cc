@@ -177,8 +177,8 @@ absl::Status MultiplyInto(const KernelContext& context, const Product& p, int ba
     }
     for (int64_t i = first; i < last; ++i) {
       const TensorView mine = batch_dims == 0 || p.addend == nullptr ? addend : MatrixOf(addend, i);
-      MultiplyMatrices(context, p, p.addend == nullptr ? nullptr : &mine, left, right, result, parts,
-                       scratch, thread);
+      MultiplyMatrices(context, p, p.addend == nullptr ? nullptr : &mine, left, right, result,
+                       parts, scratch, thread);
       if (i + 1 == last) break;
       left.data = PartAddress(left, a.strides[0]);
       right.data = PartAddress(right, b.strides[0]);

@@ -119,43 +119,52 @@ HWY_INLINE V TakeExponent(D d, V x, VI& exponents) {
   return hn::IfThenElse(hn::RebindMask(d, special), x, fraction);
 }
 
-// Multiplies the accumulators of `width` columns by kCount rows.
-template <int64_t kCount>
-HWY_INLINE void MultiplyRows(const float* HWY_RESTRICT x, int64_t row_step, int64_t width,
-                             double* HWY_RESTRICT fractions, int64_t* HWY_RESTRICT exponents) {
+// Multiplies kVectors vectors of accumulators by rows; with kPartial, one vector of `count` columns.
+template <size_t kVectors, bool kPartial>
+HWY_INLINE void MultiplyStrip(const float* HWY_RESTRICT x, int64_t rows, int64_t row_step,
+                              size_t count, double* HWY_RESTRICT fractions,
+                              int64_t* HWY_RESTRICT exponents) {
   const hn::ScalableTag<double> d;
   const hn::Rebind<float, decltype(d)> half;
   const hn::RebindToSigned<decltype(d)> di;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t i = 0;
-  for (; i + lanes <= width; i += lanes) {
-    auto product = hn::LoadU(d, fractions + i);
-    for (int64_t r = 0; r < kCount; ++r) {
-      product = hn::Mul(product, hn::PromoteTo(d, hn::LoadU(half, x + r * row_step + i)));
-    }
-    auto exponent = hn::LoadU(di, exponents + i);
-    hn::StoreU(TakeExponent(d, product, exponent), d, fractions + i);
-    hn::StoreU(exponent, di, exponents + i);
+  const size_t lanes = hn::Lanes(d);
+  hn::Vec<decltype(d)> product[kVectors];
+  hn::Vec<decltype(di)> exponent[kVectors];
+  for (size_t v = 0; v < kVectors; ++v) {
+    product[v] = kPartial ? hn::LoadN(d, fractions, count) : hn::LoadU(d, fractions + v * lanes);
+    exponent[v] = kPartial ? hn::LoadN(di, exponents, count) : hn::LoadU(di, exponents + v * lanes);
   }
-  const hn::CappedTag<double, 1> one;
-  const hn::RebindToSigned<decltype(one)> one_i;
-  for (; i < width; ++i) {
-    double product = fractions[i];
-    for (int64_t r = 0; r < kCount; ++r) product *= static_cast<double>(x[r * row_step + i]);
-    auto exponent = hn::Set(one_i, exponents[i]);
-    fractions[i] = hn::GetLane(TakeExponent(one, hn::Set(one, product), exponent));
-    exponents[i] = hn::GetLane(exponent);
+  for (int64_t r = 0; r < rows;) {
+    for (const int64_t end = HWY_MIN(rows, r + kFactors); r < end; ++r, x += row_step) {
+      for (size_t v = 0; v < kVectors; ++v) {
+        const auto row = kPartial ? hn::LoadN(half, x, count) : hn::LoadU(half, x + v * lanes);
+        product[v] = hn::Mul(product[v], hn::PromoteTo(d, row));
+      }
+    }
+    for (size_t v = 0; v < kVectors; ++v) product[v] = TakeExponent(d, product[v], exponent[v]);
+  }
+  for (size_t v = 0; v < kVectors; ++v) {
+    if constexpr (kPartial) {
+      hn::StoreN(product[v], d, fractions, count);
+      hn::StoreN(exponent[v], di, exponents, count);
+    } else {
+      hn::StoreU(product[v], d, fractions + v * lanes);
+      hn::StoreU(exponent[v], di, exponents + v * lanes);
+    }
   }
 }
 
 void ProductRowsImpl(const float* x, int64_t rows, int64_t row_step, int64_t width,
                      double* fractions, int64_t* exponents) {
-  int64_t r = 0;
-  for (; r + kFactors <= rows; r += kFactors) {
-    MultiplyRows<kFactors>(x + r * row_step, row_step, width, fractions, exponents);
+  constexpr int64_t kVectors = 4;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<double>()));
+  int64_t i = 0;
+  for (; i + kVectors * lanes <= width; i += kVectors * lanes) {
+    MultiplyStrip<kVectors, false>(x + i, rows, row_step, 0, fractions + i, exponents + i);
   }
-  for (; r < rows; ++r) {
-    MultiplyRows<1>(x + r * row_step, row_step, width, fractions, exponents);
+  for (; i < width; i += lanes) {
+    const auto count = static_cast<size_t>(HWY_MIN(lanes, width - i));
+    MultiplyStrip<1, true>(x + i, rows, row_step, count, fractions + i, exponents + i);
   }
 }
 
@@ -168,7 +177,7 @@ void ProductRunImpl(const float* HWY_RESTRICT x, int64_t n, double* fraction, in
   auto product0 = hn::Set(d, 1.0), product1 = product0, product2 = product0, product3 = product0;
   auto exponents = hn::Zero(di);
   int64_t i = 0;
-  while (i < n) {
+  while (i + 4 * lanes <= n) {
     const int64_t end = HWY_MIN(n, i + kFactors * 4 * lanes);
     for (; i + 4 * lanes <= end; i += 4 * lanes) {
       product0 = hn::Mul(product0, hn::PromoteTo(d, hn::LoadU(half, x + i)));
@@ -176,19 +185,27 @@ void ProductRunImpl(const float* HWY_RESTRICT x, int64_t n, double* fraction, in
       product2 = hn::Mul(product2, hn::PromoteTo(d, hn::LoadU(half, x + i + 2 * lanes)));
       product3 = hn::Mul(product3, hn::PromoteTo(d, hn::LoadU(half, x + i + 3 * lanes)));
     }
+    product0 = TakeExponent(d, product0, exponents);
     product1 = TakeExponent(d, product1, exponents);
     product2 = TakeExponent(d, product2, exponents);
     product3 = TakeExponent(d, product3, exponents);
-    for (; i < end; i += lanes) {
-      product0 = TakeExponent(d, product0, exponents);
-      const auto count = static_cast<size_t>(HWY_MIN(lanes, end - i));
-      const auto rest = hn::LoadNOr(hn::Set(half, 1.0f), half, x + i, count);
-      product0 = hn::Mul(product0, hn::PromoteTo(d, rest));
-    }
-    product0 = TakeExponent(d, product0, exponents);
   }
+  // One more factor of each vector, or of some.
+  const auto rest = [&](int64_t at) HWY_ATTR {
+    const auto count = static_cast<size_t>(HWY_MIN(lanes, HWY_MAX(n - at, int64_t{0})));
+    const auto ones = hn::Set(half, 1.0f);
+    return hn::PromoteTo(d, count == 0 ? ones : hn::LoadNOr(ones, half, x + at, count));
+  };
+  if (i < n) {
+    product0 = hn::Mul(product0, rest(i));
+    product1 = hn::Mul(product1, rest(i + lanes));
+    product2 = hn::Mul(product2, rest(i + 2 * lanes));
+    product3 = hn::Mul(product3, rest(i + 3 * lanes));
+  }
+  product0 = hn::Mul(hn::Mul(product0, product1), hn::Mul(product2, product3));
+  product0 = TakeExponent(d, product0, exponents);
   HWY_ALIGN double products[hn::MaxLanes(d)];
-  hn::Store(hn::Mul(hn::Mul(product0, product1), hn::Mul(product2, product3)), d, products);
+  hn::Store(product0, d, products);
   double total = *fraction;
   for (int64_t k = 0; k < lanes; ++k) total *= products[k];
   const hn::CappedTag<double, 1> one;

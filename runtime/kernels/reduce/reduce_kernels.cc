@@ -114,10 +114,7 @@ class Reduction {
     if (results == 0 || length == 0) return;
     // Whole cache lines, as many columns at a time as go round the threads.
     const int64_t share = (length / context.num_threads() + 63) / 64 * 64;
-    // Rows that are converted go through a buffer, which has room for many short rows.
-    constexpr int64_t kConverted = 256;
-    const int64_t most = fold_.self->dtype == type_ ? kReduceBlock : kConverted;
-    const int64_t block_columns = std::clamp<int64_t>(share, 64, most);
+    const int64_t block_columns = std::clamp<int64_t>(share, 64, kReduceBlock);
     const int64_t blocks = (length + block_columns - 1) / block_columns;
     const double work = static_cast<double>(results) * static_cast<double>(length) *
                         static_cast<double>(count_ + 1) * kFoldWork;
@@ -171,7 +168,10 @@ class Reduction {
           continue;
         }
         // As many gathered and converted rows as fit the buffer.
-        RunStorage gathered, buffer;
+        RunStorage gathered;
+        struct {
+          alignas(64) std::byte bytes[8 * kReduceBlock * sizeof(float)];
+        } buffer;
         const int64_t row_bytes = width * static_cast<int64_t>(DTypeSize(type_));
         for (int64_t done = 0, n; done < rows; done += n) {
           n = std::min(rows - done, static_cast<int64_t>(sizeof(buffer.bytes)) / row_bytes);
