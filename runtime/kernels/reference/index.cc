@@ -163,17 +163,19 @@ int64_t LowerBound(int64_t size, T value, bool right, Boundary boundary) {
   return begin;
 }
 
-// LowerBound for adjacent boundaries, without branches that depend on them.
+// LowerBound for adjacent boundaries, without branches that depend on them. Compares the same ones:
+// boundaries may not be sorted.
 template <class T, bool kRight>
 int64_t LowerBoundOf(const T* boundaries, int64_t size, T value) {
-  const auto before = [value](T at) { return kRight ? !(at > value) : !(at >= value); };
-  const T* begin = boundaries;
-  while (size > 1) {
+  int64_t begin = 0;
+  while (size > 0) {
     const int64_t half = size / 2;
-    begin = before(begin[half - 1]) ? begin + half : begin;
-    size -= half;
+    const T at = boundaries[begin + half];
+    const bool before = kRight ? !(at > value) : !(at >= value);
+    begin = before ? begin + half + 1 : begin;
+    size = before ? size - half - 1 : half;
   }
-  return begin - boundaries + (size == 1 && before(*begin) ? 1 : 0);
+  return begin;
 }
 
 // Searches if both tensors have elements of type T, and rows of adjacent boundaries.
