@@ -465,6 +465,18 @@ bool KnownOutput(const KernelContext& context, int i, DTypeSet allowed) {
 
 // ---- sum, prod, mean
 
+// Named, so that all operators share the instances of SumInto.
+struct Identity {
+  template <class T>
+  T operator()(T x) const {
+    return x;
+  }
+};
+struct Quotient {
+  double divisor;
+  double operator()(double total) const { return total / divisor; }
+};
+
 // The sums of complex numbers are those of their parts.
 void SumPairs(const KernelContext& context, Fold fold, const TensorView& out) {
   const TensorView pairs = PairsOf(*fold.self);
@@ -474,7 +486,7 @@ void SumPairs(const KernelContext& context, Fold fold, const TensorView& out) {
   }
   fold.kept.push_back(2);
   fold.kept_strides.push_back(1);
-  SumInto<double>(context, fold, ReduceOp::kSum, PairsOf(out), [](double x) { return x; });
+  SumInto<double>(context, fold, ReduceOp::kSum, PairsOf(out), Identity());
 }
 
 // Supports sums whose result has the kind of the elements; others convert element by element.
@@ -488,11 +500,11 @@ absl::Status Sum(KernelContext& context, const SumCall<KernelArguments, kDims>& 
     SumPairs(context, fold, *out);
   } else if (integral) {
     SumInto<int64_t>(context, fold, kProduct ? ReduceOp::kProduct : ReduceOp::kSum, *out,
-                     [](int64_t x) { return x; });
+                     Identity());
   } else if (kProduct) {
     ProductInto(context, fold, *out);
   } else {
-    return SumFloats(context, fold, *out, [](double x) { return x; });
+    return SumFloats(context, fold, *out, Identity());
   }
   return absl::OkStatus();
 }
@@ -514,7 +526,7 @@ absl::Status Mean(KernelContext& context, const MeanCall<KernelArguments, kDims>
   const DType dtype = call.dtype;
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, ResultOf(context, 0, dtype, fold));
   const double count = static_cast<double>(fold.count());
-  return SumFloats(context, fold, *out, [count](double total) { return total / count; });
+  return SumFloats(context, fold, *out, Quotient{count});
 }
 
 template <class Call>
@@ -736,7 +748,7 @@ absl::Status VectorNorm(KernelContext& context, const VectorNormCall<KernelArgum
   if (order != 1 && order != 2)
     return absl::InternalError("the call changed after the kernel was chosen");
   if (order == 1) {
-    SumInto<double>(context, fold, ReduceOp::kAbsSum, *out, [](double total) { return total; });
+    SumInto<double>(context, fold, ReduceOp::kAbsSum, *out, Identity());
   } else {
     SumInto<double>(context, fold, ReduceOp::kSquares, *out,
                     [](double total) { return std::sqrt(total); });

@@ -141,13 +141,14 @@ HWY_INLINE void SoftmaxBlock(const float* in, size_t n, size_t in_step, size_t c
 template <bool kLog>
 HWY_INLINE void Columns(const float* in, size_t n, size_t in_step, size_t columns, float* out,
                         size_t out_step) {
-  constexpr size_t kVectors = kLog ? 2 : 4;
   const size_t lanes = hn::Lanes(hn::ScalableTag<float>());
   size_t c = 0;
-  for (; c + kVectors * lanes <= columns; c += kVectors * lanes)
-    SoftmaxBlock<kLog, kVectors, false>(in + c, n, in_step, 0, out + c, out_step);
-  for (; c + lanes <= columns && !kLog; c += lanes)
-    SoftmaxBlock<kLog, 1, false>(in + c, n, in_step, 0, out + c, out_step);
+  if constexpr (!kLog) {
+    for (; c + 4 * lanes <= columns; c += 4 * lanes)
+      SoftmaxBlock<kLog, 4, false>(in + c, n, in_step, 0, out + c, out_step);
+    for (; c + lanes <= columns; c += lanes)
+      SoftmaxBlock<kLog, 1, false>(in + c, n, in_step, 0, out + c, out_step);
+  }
   for (; c < columns; c += lanes) {
     const size_t count = HWY_MIN(lanes, columns - c);
     SoftmaxBlock<kLog, 1, true>(in + c, n, in_step, count, out + c, out_step);
