@@ -122,6 +122,7 @@ def _shared_library_impl(ctx):
             "-Wl,--icf=safe",
             "-Wl,-O2",
             "-Wl,--strip-all",
+        ] + ([] if ctx.attr.unwinds else ["-Wl,--no-eh-frame-hdr"]) + [
             # Bundled libraries are next to this one, and find each other there.
             "-Wl,--disable-new-dtags",
             "-Wl,-rpath,$ORIGIN",
@@ -165,6 +166,10 @@ shared_library = rule(
         ),
         "library": attr.label(mandatory = True, providers = [CcInfo]),
         "shared": attr.output(mandatory = True),
+        "unwinds": attr.bool(
+            default = True,
+            doc = "Whether exceptions and stack traces of the process can pass the library. Debuggers need no index for them.",
+        ),
         "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
     },
     fragments = ["cpp"],

@@ -110,14 +110,14 @@ HWY_INLINE hn::Vec128<float, kLanes> AboveFloor(hn::Vec128<float, kLanes> x) {
 }
 #endif
 
-// x * sigmoid(x). Absolute error: 4 * 2^-24 * |x|, and 2^-118 * |x| where the result underflows.
+// x * sigmoid(x). Absolute error: 4 * 2^-24 * |x|, and 2^-118 below -87. -inf gives about 0, the limit.
 template <class D, class V>
 HWY_INLINE V Silu(D d, V x) {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
   // 1 / (1 + 2^y) with y = -x log2(e). Rounding y costs |y| * 2^-25 of 2^y, whose share of the result is
   // small where |y| is large. 2^y = P(y - floor(y)) * 2^floor(y): scalef rounds its operand down. P is a
-  // minimax polynomial with a relative error of 7.4e-9. Min gives its second operand where one is NaN.
-  const V y = hn::Min(hn::Set(d, 126.0f), hn::Mul(x, hn::Set(d, -1.44269504088896341f)));
+  // minimax polynomial with a relative error of 7.4e-9. Max gives its second operand where one is NaN.
+  const V low = hn::Max(hn::Set(d, -87.0f), x), y = hn::Mul(low, hn::Set(d, -1.44269504088896341f));
   const V fraction = AboveFloor(y);
   V p = hn::Set(d, 0.00021702256f);
   for (const float c : {0.0012439688f, 0.009678841f, 0.05548334f, 0.24022983f, 0.693147f, 1.0f}) {
@@ -126,7 +126,7 @@ HWY_INLINE V Silu(D d, V x) {
   const V one = hn::Set(d, 1.0f), sum = hn::Add(TimesPowerOf2(p, y), one);
   // One step of Newton's method doubles the 14 bits of the approximation.
   const V r = hn::ApproximateReciprocal(sum);
-  return hn::Mul(x, hn::MulAdd(hn::NegMulAdd(sum, r, one), r, r));
+  return hn::Mul(low, hn::MulAdd(hn::NegMulAdd(sum, r, one), r, r));
 #else
   return hn::Mul(x, Sigmoid(d, x));
 #endif
@@ -134,7 +134,8 @@ HWY_INLINE V Silu(D d, V x) {
 
 // x * (1 + erf(x / sqrt(2))) / 2. Absolute error: 4 * 2^-24 * |x|. As SafeTanh: erf is
 // 2 p q / (q^2 + p^2) with p / q = tanh(atanh(erf) / 2), as x P(x^2) / Q(x^2), whose errors vanish where
-// erf is near 1. The minimax fit contributes 4e-8 to the result. Beyond 6, erf is 1 in float.
+// erf is near 1. The minimax fit contributes 4e-8 to the result. Beyond 6, erf is 1 in float. -inf gives
+// 0, the limit.
 template <class D, class V>
 HWY_INLINE V Gelu(D d, V value) {
   const V bound = hn::Set(d, 6.0f);
