@@ -92,11 +92,15 @@ std::vector<Argument> LogSigmoidForward(OpBuilder& b, const OpCall& c) {
   return {Cast(b, LogSigmoidOf(b, x), dtype), Cast(b, decay, dtype)};
 }
 
-// log(p / (1 - p)), with p clamped to [eps, 1 - eps].
+// log(p / (1 - p)), with p clamped to [eps, 1 - eps]. If eps is above 0.5, smaller p become eps, and
+// others 1 - eps.
 std::vector<Argument> Logit(OpBuilder& b, const OpCall& c) {
   return ComputedFloat(b, c["self"], [&](const Argument& x) {
-    const bool free = c.IsNone("eps") || c.Double("eps") < 0;
-    const Argument p = free ? x : Clamp(b, x, c["eps"], 1 - c.Double("eps"));
+    const double eps = c.IsNone("eps") ? -1 : c.Double("eps");
+    Argument p = eps < 0 ? x : Clamp(b, x, eps, 1 - eps);
+    if (eps > 0.5) {
+      p = Where(b, Binary(b, "lt", x, eps), ScalarTensor(b, Argument(eps), b.dtype(x)), p);
+    }
     return Unary(b, "log", Div(b, p, NumberMinus(b, 1, p)));
   });
 }

@@ -90,6 +90,7 @@ TEST(ActivationValuesTest, LogitOfIntegersReturnsFloat) {
   ExpectValues("aten.logit.default(%a, 0.25)", {I({2}, {0, 1})},
                {F({2}, {-1.09861229, 1.09861229})});
   ExpectAsKernel("aten.logit.default(%a)", {F({3}, {0.125, 0.5, 0.875})});
+  ExpectAsKernel("aten.logit.default(%a, 0.75)", {F({5}, {0.125, 0.5, 0.75, 0.875, kNan})});
 }
 
 TEST(ActivationValuesTest, PReluSupportsSlopePerChannel) {
