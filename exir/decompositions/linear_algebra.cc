@@ -73,9 +73,9 @@ Argument TransposeOf(OpBuilder& b, const Argument& x) {
     const Argument& dims = node.argument("dims");
     transposes = dims == Argument(Argument::List{1, 0}) || dims == Argument(Argument::List{-1, -2});
   } else if (name == "aten.transpose.int" || name == "aten.transpose_copy.int") {
-    const int64_t *const d0 = node.argument("dim0").get_if<int64_t>(), *const d1 =
-                                                                           node.argument("dim1")
-                                                                               .get_if<int64_t>();
+    const auto* const d0 = node.argument("dim0").get_if<int64_t>();
+    const auto* const d1 = node.argument("dim1").get_if<int64_t>();
+    // Of -2, -1, 0 and 1, two name the same dimension if both are even or both are odd.
     transposes = d0 != nullptr && d1 != nullptr && (*d0 - *d1) % 2 != 0;
   }
   return transposes ? node.operand() : Argument();

@@ -51,12 +51,10 @@ std::vector<Argument> MaxPool1dWithIndices(OpBuilder& b, const OpCall& c) {
 // Channels of an input of the graph are rows of an image: a view of an input would be a copy.
 std::vector<Argument> MaxPool1d(OpBuilder& b, const OpCall& c) {
   const ValueId* const x = c["self"].get_if<ValueId>();
-  if (x != nullptr && !b.graph().value(*x).producer.valid() && b.rank(c["self"]) == 3) {
-    std::vector<Argument> pooled = MaxPoolOfRows(b, c, c["self"]);
-    pooled.resize(std::min<size_t>(pooled.size(), 1));
-    return pooled;
-  }
-  std::vector<Argument> pooled = MaxPool1dWithIndices(b, c);
+  const bool is_input =
+      x != nullptr && !b.graph().value(*x).producer.valid() && b.rank(c["self"]) == 3;
+  std::vector<Argument> pooled =
+      is_input ? MaxPoolOfRows(b, c, c["self"]) : MaxPool1dWithIndices(b, c);
   pooled.resize(std::min<size_t>(pooled.size(), 1));
   return pooled;
 }

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "runtime/core/checked_math.h"
+#include "runtime/core/python_floats.h"
 #include "runtime/core/python_integers.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
@@ -64,16 +65,6 @@ int Order(const Number& a, const Number& b) {
   return a.real < b.real ? -1 : a.real > b.real ? 1 : 0;
 }
 
-// floor(a / b), as in Python. Precondition: b != 0.
-double FloorQuotient(double a, double b) {
-  const double remainder = std::fmod(a, b);
-  double quotient = (a - remainder) / b;
-  if (remainder != 0 && ((b < 0) != (remainder < 0))) quotient -= 1;
-  if (quotient == 0) return std::copysign(0.0, a / b);
-  const double floored = std::floor(quotient);
-  return quotient - floored > 0.5 ? floored + 1 : floored;
-}
-
 // a % b with the sign of b. Precondition: b != 0.
 double Modulo(double a, double b) {
   const double remainder = std::fmod(a, b);
@@ -128,7 +119,7 @@ absl::StatusOr<EValue> OnFloats(ScalarOp op, const Number& a, const Number& b) {
       return EValue(a.real * b.real);
     case ScalarOp::kFloorDiv:
       if (b.real == 0) return Undefined(op, a, b);
-      return EValue(FloorQuotient(a.real, b.real));
+      return EValue(PythonFloatFloorDiv(a.real, b.real));
     case ScalarOp::kMod:
       if (b.real == 0) return Undefined(op, a, b);
       return EValue(Modulo(a.real, b.real));

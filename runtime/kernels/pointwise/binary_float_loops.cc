@@ -1,3 +1,4 @@
+#include "runtime/core/python_floats.h"
 #include "runtime/kernels/pointwise/loops.h"
 #include "runtime/kernels/pointwise/pow_loops.h"
 
@@ -86,7 +87,7 @@ HWY_INLINE V VectorRemainder(D d, V a, V b, M& usual) {
   return hn::IfThenElse(hn::And(hn::Ne(r, zero), differ), hn::Add(r, b), r);
 }
 
-// Python's //, in the steps of the reference kernel.
+// Python's //, in the steps of PythonFloatFloorDiv.
 HWY_INLINE V VectorFloorDiv(D d, V a, V b, M& usual) {
   const V r = VectorFmod(d, a, b, usual), zero = hn::Zero(d), one = hn::Set(d, 1.0f);
   V q = hn::Div(hn::Sub(a, r), b);
@@ -116,15 +117,7 @@ HWY_INLINE V VectorHypot(D d, V a, V b, M& usual) {
 inline float ExactAtan2(float y, float x) { return std::atan2(y, x); }
 inline float ExactFmod(float a, float b) { return std::fmod(a, b); }
 inline float ExactTruncDiv(float a, float b) { return std::trunc(a / b); }
-inline float ExactFloorDiv(float a, float b) {
-  if (b == 0) return a / b;
-  const float r = std::fmod(a, b);
-  float q = (a - r) / b;
-  if (r != 0 && ((b < 0) != (r < 0))) q -= 1;
-  if (q == 0) return std::copysign(0.0f, a / b);
-  const float floored = std::floor(q);
-  return q - floored > 0.5f ? floored + 1 : floored;
-}
+inline float ExactFloorDiv(float a, float b) { return PythonFloatFloorDiv(a, b); }
 inline float ExactHypot(float a, float b) { return std::hypot(a, b); }
 inline float ExactRemainder(float a, float b) {
   const float r = std::fmod(a, b);

@@ -310,10 +310,6 @@ void RunOperands(const PointwiseRequest& request, const PointwiseOperand* inputs
   }
 }
 
-}  // namespace
-
-namespace {
-
 // Computes a request of IsOfPairs.
 absl::Status RunPairs(const KernelContext& context, PointwiseRequest request, TensorView out) {
   TensorView pairs[2];

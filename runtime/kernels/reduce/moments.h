@@ -13,8 +13,8 @@ enum class ReduceOp : uint8_t {
   kSum,
   kAbsSum,
   kSquares,  // of the deviations from a center
-  kProduct,
-  kMax,  // NaN if any element is NaN
+  kProduct,  // of int64
+  kMax,      // NaN if any element is NaN
   kMin,
   kAny,  // 1 or 0
   kAll,
@@ -27,9 +27,8 @@ inline constexpr int64_t kReduceLanes = 32;
 // Reduces rows into a block of results: acc[i] = join(acc[i], x[r * row_step + i]) for r < rows, i
 // < width.
 //
-// x has elements of the loop's type. For floating-point types, acc has doubles for sums, squares
-// and products. In all other cases acc has the loop's type. For kSquares, `center` has one
-// double per result.
+// x has elements of the loop's type. For floating-point types, acc has doubles for sums and squares.
+// In all other cases acc has the loop's type. For kSquares, `center` has one double per result.
 using ReduceLoop = void (*)(const void* x, int64_t rows, int64_t row_step, int64_t width, void* acc,
                             const double* center);
 // Returns the loop of kSum or kSquares for float32, float64 or int64; null for other types. A

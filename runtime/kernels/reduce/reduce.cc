@@ -17,15 +17,6 @@ namespace belay {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-template <class T>
-HWY_INLINE T WrappedProduct(T a, T b) {
-  if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-  } else {
-    return a * b;
-  }
-}
-
 struct AbsSum {
   template <class T>
   using Acc = SumType<T>;
@@ -38,12 +29,13 @@ struct AbsSum {
     }
   }
 };
+// Of int64, modulo 2^64.
 struct Product {
   template <class T>
-  using Acc = SumType<T>;
+  using Acc = T;
   template <class T>
-  static HWY_INLINE SumType<T> Join(SumType<T> acc, T x, double) {
-    return WrappedProduct(acc, static_cast<SumType<T>>(x));
+  static HWY_INLINE T Join(T acc, T x, double) {
+    return static_cast<T>(static_cast<uint64_t>(acc) * static_cast<uint64_t>(x));
   }
 };
 // NaN is kept, since no comparison with it is true.
@@ -87,7 +79,7 @@ ReduceLoop FindReduceLoopImpl(ReduceOp op, DType type) {
     case ReduceOp::kAbsSum:
       return LoopOf<AbsSum>(type);
     case ReduceOp::kProduct:
-      return LoopOf<Product>(type);
+      return type == DType::kInt64 ? &Reduce<Product, int64_t> : nullptr;
     case ReduceOp::kMax:
       return LoopOf<Max>(type);
     case ReduceOp::kMin:

@@ -18,7 +18,7 @@
 
 namespace belay {
 
-// Returns the loop for float32, float64 or int64; null for other types.
+// Returns the loop for float32, float64 or int64, for products only for int64; null for other types.
 ReduceLoop FindReduceLoop(ReduceOp op, DType type);
 
 // Multiplies fractions[i] * 2^exponents[i] by x[r * row_step + i] for r < rows, i < width. Fractions

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "runtime/core/python_floats.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel_interface/kernel_arguments.h"
@@ -75,23 +76,10 @@ T FlooredRemainder(T a, T b) {
   return r != 0 && ((b < 0) != (r < 0)) ? r + b : r;
 }
 
-// Python's //, as CPython and PyTorch compute it for floating-point numbers: exact where a / b
-// rounds up to an integer. Each step is rounded by `round`.
-template <FloatLike T, class Round>
-T FlooredFloatQuotient(T a, T b, Round round) {
-  if (b == 0) return a / b;
-  const T r = std::fmod(a, b);
-  T q = round(round(a - r) / b);
-  if (r != 0 && ((b < 0) != (r < 0))) q = round(q - 1);
-  if (q == 0) return std::copysign(T{0}, a / b);
-  T floored = std::floor(q);
-  if (round(q - floored) > T{0.5}) floored = round(floored + 1);
-  return floored;
-}
 template <RealLike T>
 T FlooredQuotient(T a, T b) {
   if constexpr (FloatLike<T>) {
-    return FlooredFloatQuotient(a, b, [](T x) { return x; });
+    return PythonFloatFloorDiv(a, b);
   } else {
     const T r = TruncatedRemainder(a, b);
     const T q = TruncatedQuotient(a, b);
@@ -224,7 +212,7 @@ constexpr auto kRoundedTruncatedQuotient =
     [](FloatLike auto a, FloatLike auto b) { return std::trunc(kRounded<Narrow>(a / b)); };
 template <class Narrow>
 constexpr auto kRoundedFlooredQuotient =
-    [](FloatLike auto a, FloatLike auto b) { return FlooredFloatQuotient(a, b, kRounded<Narrow>); };
+    [](FloatLike auto a, FloatLike auto b) { return PythonFloatFloorDiv(a, b, kRounded<Narrow>); };
 constexpr auto kFlooredQuotient = [](RealLike auto a, RealLike auto b) {
   return FlooredQuotient(a, b);
 };

@@ -146,36 +146,24 @@ absl::Status Nonzero(KernelContext& context, const NonzeroCall<KernelArguments>&
   return absl::OkStatus();
 }
 
-// Number of boundaries of a row that are less than the value, or not greater if `right`. NaN is
-// greater than all numbers.
-template <class T, class Boundary>
-int64_t LowerBound(int64_t size, T value, bool right, Boundary boundary) {
-  int64_t begin = 0, end = size;
-  while (begin < end) {
-    const int64_t middle = begin + (end - begin) / 2;
-    const T at = boundary(middle);
-    if (right ? !(at > value) : !(at >= value)) {
-      begin = middle + 1;
-    } else {
-      end = middle;
-    }
-  }
-  return begin;
-}
-
-// LowerBound for adjacent boundaries, without branches that depend on them. Compares the same ones:
-// boundaries may not be sorted.
-template <class T, bool kRight>
-int64_t LowerBoundOf(const T* boundaries, int64_t size, T value) {
+// Number of boundaries of a row that are less than the value, or not greater if kRight. NaN is
+// greater than all numbers. Without branches that depend on boundaries, which are hard to predict.
+template <bool kRight, class T, class Boundary>
+int64_t LowerBound(int64_t size, T value, Boundary boundary) {
   int64_t begin = 0;
   while (size > 0) {
     const int64_t half = size / 2;
-    const T at = boundaries[begin + half];
+    const T at = boundary(begin + half);
     const bool before = kRight ? !(at > value) : !(at >= value);
     begin = before ? begin + half + 1 : begin;
     size = before ? size - half - 1 : half;
   }
   return begin;
+}
+
+template <class T, class Boundary>
+int64_t LowerBound(int64_t size, T value, bool right, Boundary boundary) {
+  return right ? LowerBound<true>(size, value, boundary) : LowerBound<false>(size, value, boundary);
 }
 
 // Searches if both tensors have elements of type T, and rows of adjacent boundaries.
@@ -187,11 +175,11 @@ bool SearchRows(const TensorView& boundaries, const TensorView& values, const St
     return false;
   }
   const Writer<int64_t> write(out);
-  const auto search = right ? &LowerBoundOf<T, true> : &LowerBoundOf<T, false>;
   for (StridedIterator<3> it(values.sizes, {values.strides, out.strides, row_of}); !it.done();
        it.Next()) {
-    write(it.offset(1), search(boundaries.as<const T>() + it.offset(2), boundaries.sizes[last],
-                               values.as<const T>()[it.offset(0)]));
+    const T* const row = boundaries.as<const T>() + it.offset(2);
+    write(it.offset(1), LowerBound(boundaries.sizes[last], values.as<const T>()[it.offset(0)],
+                                   right, [row](int64_t i) { return row[i]; }));
   }
   return true;
 }
@@ -244,7 +232,7 @@ absl::Status Search(KernelContext& context, const SearchCall<KernelArguments>& c
           }
           return read_boundary(it.offset(2) + i * boundaries.strides[last]);
         };
-        write(it.offset(1), LowerBound<T>(size, read(it.offset(0)), right, boundary));
+        write(it.offset(1), LowerBound(size, read(it.offset(0)), right, boundary));
       }
     }
   });

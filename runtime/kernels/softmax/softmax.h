@@ -25,8 +25,8 @@ namespace belay {
 void SoftmaxRowF32(const float* in, size_t n, float* out);
 void LogSoftmaxRowF32(const float* in, size_t n, float* out);
 
-// Softmax, or its logarithm, of `columns` columns of n elements: element i of column c is in[i * in_step + c], and
-// likewise for `out`. The error is that of a row. n > 0. `out` may be `in` if the steps are equal.
+// Softmax, or its logarithm, of `columns` columns of n elements: element i of column c is
+// in[i * in_step + c], and likewise for `out`. The error is that of a row. n > 0. `out` may be `in` if the steps are equal.
 void SoftmaxColumnsF32(const float* in, size_t n, size_t in_step, size_t columns, float* out,
                        size_t out_step);
 void LogSoftmaxColumnsF32(const float* in, size_t n, size_t in_step, size_t columns, float* out,

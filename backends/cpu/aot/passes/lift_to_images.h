@@ -11,8 +11,8 @@ namespace belay::cpu {
 //   y = conv1d(x, w)  ->  y = squeeze(conv2d(unsqueeze(x, 2), unsqueeze(w, 2)), 2)
 //
 // The squeezing sinks through operators that keep positions (pointwise operators, batch and group
-// norm, concatenation, slices, splits, zero padding, expansions, average pools, means and extremes over l), so that
-// consecutive convolutions need no reshaping between them, and an unsqueeze of a squeeze is its
+// norm, concatenation, slices, splits, zero padding, expansions, average pools, means and extremes
+// over l), so that consecutive convolutions need no reshaping between them, and an unsqueeze of a squeeze is its
 // operand. Transpositions [n, c, l] <-> [n, l, c] become permutations of the images. Top graph
 // only; layouts stay as declared.
 exir::Pass LiftToImages();
