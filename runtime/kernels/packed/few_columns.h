@@ -18,6 +18,9 @@ namespace belay {
 // 80 KiB.
 inline constexpr size_t kFewColumns = 4;
 inline constexpr size_t kFewColumnsElements = 20480;
+// Minimal depth of a prepacked B: a vector, or, if the rows of A are contiguous, as many terms per column
+// as pay for the sum of the lanes.
+inline constexpr size_t kFewColumnsDepth = 16, kFewColumnsDepthPerColumn = 32;
 // Maximal number of columns of another B, whose transpose is in `panels`, and its minimal depth.
 inline constexpr size_t kFewUnpackedColumns = 8;
 inline constexpr size_t kFewUnpackedDepth = 64;
@@ -28,7 +31,9 @@ inline bool HasFewColumns(const PackedGemmArgs& g) {
   if (g.panels != nullptr) {
     return g.n <= kFewUnpackedColumns && g.taps == 1 && g.k >= kFewUnpackedDepth;
   }
-  return g.groups == 1 && g.n <= kFewColumns && g.k >= 16 && g.m >= 64 &&
+  const size_t least =
+      g.row_pointers == nullptr ? kFewColumnsDepthPerColumn * g.n : kFewColumnsDepth;
+  return g.groups == 1 && g.n <= kFewColumns && g.k >= least && g.m >= 64 &&
          g.k <= kFewColumnsElements / g.n / g.taps;
 }
 

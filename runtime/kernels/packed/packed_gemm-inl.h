@@ -291,17 +291,10 @@ HWY_INLINE void Tile(const ProductArgs<T>& g, const T* const* HWY_RESTRICT rows,
       }
     }
   } else if (kParts == 1 && g.panels == nullptr) {
-    // Prefetches the computed part of C to the L2 cache. Rows at a distance of a multiple of
-    // 4096 bytes would evict each other in the L1 cache.
-    const T* c = out.c + column;
+    // Prefetches the part of `other` to the L2 cache. Rows at a distance of a multiple of 4096 bytes
+    // would evict each other in the L1 cache.
     const T* other = out.other + (out.other == nullptr ? 0 : column);
-    const size_t ldc = g.ldc;
-    HWY_UNROLL(kRows)
-    for (size_t r = 0; r < kRows; ++r, c += ldc) {
-      HWY_UNROLL(kVectors)
-      for (size_t v = 0; v < kVectors; ++v) PrefetchToL2(c + v * lanes);
-    }
-    for (size_t r = 0; out.other != nullptr && r < kRows; ++r, other += ldc) {
+    for (size_t r = 0; out.other != nullptr && r < kRows; ++r, other += g.ldc) {
       HWY_UNROLL(kVectors)
       for (size_t v = 0; v < kVectors; ++v) PrefetchToL2(other + v * lanes);
     }

@@ -84,12 +84,18 @@ namespace belay {
 
 namespace {
 
-// Whether ShortGemm is faster: few terms, and few weights, which stay in the L1 cache.
+// Whether ShortGemm is faster: one panel, or few weights, which stay in the L1 cache, or short sums of
+// many rows, whose panels are read again for each block of rows.
 bool IsShort(const PackedGemmArgs& g, size_t rows) {
   constexpr size_t kMostTerms = 256, kMostWeights = 8192;
-  return g.taps == 1 && g.row_pointers == nullptr && g.panels == nullptr && g.ldb == 0 &&
-         g.groups == 1 && g.alpha == 1 && g.row_bias == nullptr && g.run == 0 && g.m > 3 &&
-         rows >= kLeastShortRows && g.k >= 1 && g.k <= kMostTerms && g.n * g.k <= kMostWeights;
+  constexpr size_t kFewTerms = 144, kMoreWeights = size_t{48} << 10, kManyRows = 96;
+  if (g.taps != 1 || g.row_pointers != nullptr || g.panels != nullptr || g.ldb != 0 ||
+      g.groups != 1 || g.alpha != 1 || g.row_bias != nullptr || g.run != 0 || g.m <= 3 ||
+      rows < kLeastShortRows || g.k < 1 || g.k > kBlockDepth) {
+    return false;
+  }
+  return g.n <= kPanelColumns || (g.k <= kMostTerms && g.n * g.k <= kMostWeights) ||
+         (g.k <= kFewTerms && g.n * g.k <= kMoreWeights && rows >= kManyRows);
 }
 
 }  // namespace

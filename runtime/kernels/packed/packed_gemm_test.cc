@@ -157,7 +157,7 @@ TEST_P(PackedGemmTest, FewColumnsOfManyRows) {
           if (n * k * taps > kFewColumnsElements) continue;
           Problem p(m, n, k, taps, random_);
           PackedGemmArgs g = p.Args();
-          ASSERT_TRUE(HasFewColumns(g));
+          ASSERT_EQ(HasFewColumns(g), taps > 1 || k >= kFewColumnsDepthPerColumn * n);
           g.epilogue.bias = p.bias.data();
           PackedGemm(g);
           Check(p);
@@ -318,6 +318,32 @@ TEST_P(PackedGemmTest, ResultsDoNotDependOnTheRange) {
   for (const auto& [m, k] : shapes) ExpectSameForAnyDivision<float>(m, k, random_);
 }
 
+// Few rows are not computed as short sums.
+TEST_P(PackedGemmTest, ShortSumsHaveTheBitsOfFewRows) {
+  struct Size {
+    size_t n, k;
+  };
+  for (const Size& size : {Size{13, 601}, {32, 301}, {64, 128}, {200, 96}, {331, 144}, {40, 256}}) {
+    for (Activation activation : {Activation::kNone, Activation::kHardswish}) {
+      Problem p(107, size.n, size.k, 1, random_);
+      PackedGemmArgs g = p.Args();
+      g.epilogue = {.bias = p.bias.data(),
+                    .other = p.other.data(),
+                    .multiply = activation == Activation::kNone,
+                    .activation = activation,
+                    .low = -3};
+      PackedGemm(g);
+      const std::vector<float> whole(p.c.data(), p.c.data() + p.c.size());
+      std::fill(p.c.data(), p.c.data() + p.c.size(), kNan);
+      for (size_t row = 0; row < p.m; row += 11) {
+        PackedGemmRange(g, row, std::min(row + 11, p.m), 0, p.n);
+      }
+      ASSERT_EQ(std::memcmp(whole.data(), p.c.data(), whole.size() * sizeof(float)), 0)
+          << size.n << " columns, depth " << size.k;
+    }
+  }
+}
+
 TEST_P(PackedGemmTest, WritesOnlyTheRange) { ExpectNothingOutsideOfTheRange<float>(9, random_); }
 
 TEST_P(PackedGemmTest, EmptyRangeWritesNothing) {
@@ -397,17 +423,19 @@ TEST_P(PackedGemmTest, EpilogueRunsOnceForSeveralKBlocks) {
   for (size_t i = 0; i < p.a.size(); ++i) p.a[i] = p.b[i % p.b.size()] = 0;
   PackMatrix(p.b.data(), static_cast<int64_t>(k), 43, 43, 1, p.packed.data());
   for (bool multiply : {false, true}) {
-    PackedGemmArgs g = p.Args();
-    g.epilogue.bias = p.bias.data();
-    g.epilogue.other = p.other.data();
-    g.epilogue.multiply = multiply;
-    g.epilogue.activation = Activation::kHardswish;
-    PackedGemm(g);
-    for (size_t i = 0; i < p.m * p.n; ++i) {
-      const double bias = p.bias[i % p.n], other = p.other[i];
-      const double want = multiply ? ExactActivation(Activation::kHardswish, bias) * other
-                                   : ExactActivation(Activation::kHardswish, bias + other);
-      ASSERT_NEAR(p.c[i], want, 1e-5) << i;
+    for (Activation activation : {Activation::kNone, Activation::kHardswish}) {
+      PackedGemmArgs g = p.Args();
+      g.epilogue.bias = p.bias.data();
+      g.epilogue.other = p.other.data();
+      g.epilogue.multiply = multiply;
+      g.epilogue.activation = activation;
+      PackedGemm(g);
+      for (size_t i = 0; i < p.m * p.n; ++i) {
+        const double bias = p.bias[i % p.n], other = p.other[i];
+        const double want = multiply ? ExactActivation(activation, bias) * other
+                                     : ExactActivation(activation, bias + other);
+        ASSERT_NEAR(p.c[i], want, 1e-5) << i;
+      }
     }
   }
 }

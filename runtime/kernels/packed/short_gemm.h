@@ -4,7 +4,7 @@
 //   C[r, j] = epilogue(sum over t and p of a[t][r * lda + p] * B[b_rows[t] + p * b_step, j])
 //
 // For sums of 16 terms, the tiles of PackedGemmRange take a third more time: here rows need no
-// pointers of their own, and C is not prefetched.
+// pointers of their own.
 //
 // Accuracy: float sums in order of t and p with fused multiply-add, as PackedGemmRange: at most
 // (taps * k + 4) * 2^-24 * sum |a b| from the exact result. A result depends neither on the range
