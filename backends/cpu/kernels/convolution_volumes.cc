@@ -17,6 +17,7 @@
 #include "runtime/kernels/packed/narrow_groups.h"
 #include "runtime/kernels/packed/packed_gemm.h"
 #include "runtime/kernels/packed/packed_weights.h"
+#include "runtime/kernels/packed/short_gemm.h"
 
 namespace belay::cpu {
 namespace {
@@ -65,6 +66,8 @@ struct Memory {
            call.window.axes[2].dilation == 1;
   }
 };
+
+constexpr size_t kMostShortTaps = 128;
 
 class Convolution {
  public:
@@ -161,9 +164,64 @@ class Convolution {
     }
   }
 
+  // Whether row i of A is pixel i of the input, and rows need no copies (TileSize).
+  bool ReadsPixels(const PackedGemmArgs& g, const std::array<WindowSteps, 3>& axes) const {
+    const auto is_point = [](const WindowSteps& a) {
+      return a.taps == 1 && a.first == 0 && a.stride == 1 && a.count == a.size;
+    };
+    return call_.groups == 1 && g.k == static_cast<size_t>(channels_) &&
+           std::all_of(axes.begin(), axes.end(), is_point) && TileSize(g.k, g.k) == 0;
+  }
+
+  // Whether each row of results is a GEMM of short sums over the padded copy: few channels and
+  // filters, and rows of results of at least a tile, which are stored in place.
+  bool HasShortRows(const PackedGemmArgs& g, const std::array<WindowSteps, 3>& axes) const {
+    return Memory::CopiesInput(call_) && !strips_.used() && g.n <= size_t{kPanelColumns} &&
+           g.taps <= kMostShortTaps && axes[2].count >= static_cast<int64_t>(kLeastShortRows);
+  }
+
+  // Computes C row by row. Precondition: HasShortRows.
+  void MultiplyShortRows(const PackedGemmArgs& g, const std::array<WindowSteps, 3>& axes) {
+    const auto& [az, ay, ax] = axes;
+    const int64_t rows = static_cast<int64_t>(g.m) / ax.count, row = ax.count * call_.out_channels;
+    const int64_t terms = static_cast<int64_t>(g.taps * g.k);
+    std::array<size_t, kMostShortTaps> b_rows;
+    for (size_t t = 0; t < g.taps; ++t) b_rows[t] = t * g.k;
+    const double work = static_cast<double>(rows * row) * static_cast<double>(terms);
+    RunRanges(context_, rows, 1, work, [&](int, int64_t first, int64_t last) {
+      std::array<const float*, kMostShortTaps> taps;
+      ShortGemmArgs mine = {.m = static_cast<size_t>(ax.count),
+                            .last_column = g.n,
+                            .taps = g.taps,
+                            .k = g.k,
+                            .a = taps.data(),
+                            .lda = static_cast<size_t>(ax.stride * channels_),
+                            .b = g.b,
+                            .b_rows = b_rows.data(),
+                            .depth = g.taps * g.k,
+                            .ldc = g.ldc};
+      Budget::Pace pace;
+      for (int64_t r = first; r < last && !pace.Stop(row * terms); ++r) {
+        const int64_t y = r % ay.count, z = r / ay.count % az.count;
+        const int64_t plane = r / ay.count / az.count * az.size + z * az.stride;
+        for (int64_t t = 0; t < az.taps * ay.taps; ++t) {
+          const int64_t from =
+              (plane + t / ay.taps * az.step) * ay.size + y * ay.stride + t % ay.taps * ay.step;
+          taps[static_cast<size_t>(t)] = data_ + from * in_[3] * channels_;
+        }
+        mine.c = g.c + r * row;
+        mine.epilogue = g.epilogue;
+        if (mine.epilogue.other != nullptr) mine.epilogue.other += r * row;
+        ShortGemm(mine);
+      }
+    });
+  }
+
   // Computes C for rows of A that start at window `first_row`.
   void Multiply(const PackedGemmArgs& g, const std::array<WindowSteps, 3>& axes,
                 int64_t first_row) {
+    if (HasShortRows(g, axes)) return MultiplyShortRows(g, axes);
+    const bool pixels = ReadsPixels(g, axes);
     const bool narrow = g.k != 0 && IsNarrowGroup(call_.groups, static_cast<int64_t>(g.k),
                                                   static_cast<int64_t>(g.n));
     GemmSize size = GemmSizeOf(g, kTileRows, narrow ? kDepthwiseChannels : kPanelColumns);
@@ -178,8 +236,15 @@ class Convolution {
         return strips_.Run(g, row, end_row, column, end_column, PackedGemmRange, strip,
                            [](PackedGemmArgs&, size_t) {});
       }
-      WindowRows rows(data_, channels_, axes, first_row, memory_.rows, scratch);
       PackedGemmArgs mine = g;
+      if (pixels) {
+        mine.a = data_ + first_row * channels_;
+        mine.lda = g.k;
+        return strips_.Run(
+            mine, row, end_row, column, end_column, PackedGemmRange, strip,
+            [&](PackedGemmArgs& part, size_t first) { part.a = mine.a + first * mine.lda; });
+      }
+      WindowRows rows(data_, channels_, axes, first_row, memory_.rows, scratch);
       mine.row_pointers = &WindowRows::RowPointers;
       mine.source = &rows;
       mine.pointers = rows.pointers();

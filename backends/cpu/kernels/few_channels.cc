@@ -46,6 +46,12 @@ struct Memory {
   CheckedInt rows, strip, total;
 };
 
+// Prefetches floats that the next row of results reads.
+void PrefetchToL2(const float* floats, int64_t count) {
+  constexpr int64_t kLine = kLineBytes / sizeof(float);
+  for (int64_t i = 0; i < count; i += kLine) __builtin_prefetch(floats + i, 0, 2);
+}
+
 // The windows of a row of results.
 class WindowRows {
  public:
@@ -78,6 +84,9 @@ class WindowRows {
       for (int64_t c = 0; c < runs_; ++c) {
         const float* row =
             images_.as<const float>() + ((image * runs_ + c) * height + from) * width;
+        if (!is_held && window_.stride[0] < height - from) {
+          PrefetchToL2(row + window_.stride[0] * width, width);
+        }
         if (copies_ != nullptr) {
           float* const copy = copies_ + (slot * runs_ + c) * row_;
           if (!is_held) std::copy_n(row, width, copy + window_.padding[1] * pixel_);
