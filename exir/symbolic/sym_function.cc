@@ -121,6 +121,31 @@ SymExpr FloorDivByNumber(const SymExpr& a, int64_t d) {
   return out.size() == 1 ? out[0] : Sum(out);
 }
 
+// Replaces y % d in a sum by y, which is congruent modulo d > 0, also inside of y.
+SymExpr WithoutRemainders(const SymExpr& e, int64_t d) {
+  std::vector<SymExpr> terms;
+  for (SymTerm& term : ToPolynomial(e)) {
+    const bool single = term.monomial.size() == 1 && term.monomial[0].exponent == 1;
+    const SymExpr base = single ? term.monomial[0].base : SymExpr(0);
+    if ((IsFunction(base, "Mod") || IsFunction(base, "PythonMod")) &&
+        base.arguments()[1].AsInt() == d) {
+      terms.push_back(FromNumber(term.coefficient) * WithoutRemainders(base.arguments()[0], d));
+    } else {
+      terms.push_back(FromPolynomial(SymPolynomial{std::move(term)}));
+    }
+  }
+  return Sum(terms);
+}
+
+// Whether `e` is known to be a multiple of d > 0, as x + (d - x % d) % d is.
+bool IsMultipleOf(const SymExpr& e, int64_t d) {
+  const SymExpr congruent = WithoutRemainders(e, d);
+  if (!IsIntegral(congruent)) return false;
+  const SymPolynomial terms = ToPolynomial(congruent);
+  return std::all_of(terms.begin(), terms.end(),
+                     [&](const SymTerm& term) { return term.coefficient.num % d == 0; });
+}
+
 SymExpr FloorDivision(std::vector<SymExpr> x) {
   const SymExpr &a = x[0], &b = x[1];
   if (!IsIntegral(a) || !IsIntegral(b) || b.AsInt() == 0) return Raw(kFloorDiv, std::move(x));
@@ -128,6 +153,11 @@ SymExpr FloorDivision(std::vector<SymExpr> x) {
   if (b.AsInt().has_value() && *b.AsInt() > 0) return FloorDivByNumber(a, *b.AsInt());
   if (const std::optional<SymPolynomial> q = ExactQuotient(ToPolynomial(a), ToPolynomial(b)))
     return FromPolynomial(q);
+  // a // (a // d) = d for multiples of d.
+  if (IsFunction(b, kFloorDiv) && b.arguments()[0] == a) {
+    const std::optional<int64_t> d = b.arguments()[1].AsInt();
+    if (d.has_value() && *d > 0 && IsMultipleOf(a, *d)) return *d;
+  }
   return Raw(kFloorDiv, std::move(x));
 }
 

@@ -13,6 +13,24 @@
 namespace belay::exir {
 namespace {
 
+// Sizes of sequences that are padded to whole chunks.
+TEST(SymFunctionTest, FloorDivOfWholeChunksByTheirNumberIsTheChunk) {
+  const std::string padded = "(s + Mod(64 - Mod(s, 64), 64))";
+  const std::string python = "(s + PythonMod(64 - PythonMod(s, 64), 64))";
+  for (const std::string& length : {padded, python}) {
+    EXPECT_EQ(Text("FloorDiv(" + length + ", FloorDiv(" + length + ", 64))"), "64") << length;
+  }
+  // Not a multiple of 64, and another length.
+  EXPECT_NE(Text("FloorDiv(s + Mod(64 - Mod(s, 64), 64) + 1, "
+                 "FloorDiv(s + Mod(64 - Mod(s, 64), 64) + 1, 64))"),
+            "64");
+  EXPECT_NE(Text("FloorDiv(" + padded + " + 64, FloorDiv(" + padded + ", 64))"), "64");
+  EXPECT_NE(Text("FloorDiv(s, FloorDiv(s, 64))"), "64");
+  EXPECT_NE(Text("FloorDiv(s + Mod(32 - Mod(s, 32), 32), FloorDiv(s + Mod(32 - Mod(s, 32), 32), "
+                 "64))"),
+            "64");
+}
+
 TEST(SymFunctionTest, FloorDivSimplifiesIfExact) {
   EXPECT_EQ(Text("FloorDiv(a*s, a)"), "s");
   EXPECT_EQ(Text("FloorDiv(s, 1)"), "s");
