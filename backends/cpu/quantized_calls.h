@@ -10,7 +10,7 @@
 // their zero point and range. Weights are int8, packed
 // (runtime/kernels/packed/quantized_weights.h), with zero point 0.
 //
-// quantized_linear, quantized_conv2d and quantized_depthwise_conv2d compute
+// quantized_linear and the quantized convolutions compute
 //
 //   y = clamp(activation(sum((input - input_zero_point) * weight) * scales + bias), low, high)
 //
@@ -203,6 +203,45 @@ struct QuantizedConv2dCall : Conv2dOperands<Arguments, kDepthwise> {
     }
     const TapSizes taps = PackedTaps(channels, w);
     return PackedQuantizedMatrixSize(taps.count, taps.size, this->out_channels);
+  }
+};
+
+// belay_cpu::quantized_grouped_conv2d: quantized_conv2d whose channels and filters are divided into
+// `groups`. The weight is packed by PackQuantizedGroups, and a result sums over all channels of the
+// groups that are joined there. Images are channels last, of kFewChannels channels or more.
+template <class Arguments>
+struct QuantizedGroupedConv2dCall : QuantizedConv2dCall<Arguments, false> {
+  using D = typename Arguments::Dim;
+  using Plain = QuantizedConv2dCall<Arguments, false>;
+  int64_t groups = 1;
+
+  static absl::StatusOr<QuantizedGroupedConv2dCall> Read(const Arguments& arguments) {
+    ABSL_ASSIGN_OR_RETURN(const Plain plain, Plain::Read(arguments));
+    QuantizedGroupedConv2dCall call;
+    static_cast<Plain&>(call) = plain;
+    ABSL_ASSIGN_OR_RETURN(call.groups, ReadFeatures(arguments, "groups"));
+    if (call.out_channels % call.groups == 0) return call;
+    return absl::InvalidArgumentError(absl::StrCat("groups: expected a divisor of out_channels ",
+                                                   call.out_channels, ", got ", call.groups));
+  }
+  absl::StatusOr<Dims<D>> Shape() const {
+    ABSL_ASSIGN_OR_RETURN(const int64_t channels, this->Channels());
+    if (channels < kFewChannels || channels % groups != 0) {
+      return absl::InvalidArgumentError(absl::StrCat("input: expected at least ", kFewChannels,
+                                                     " channels, a multiple of ", groups, ", got ",
+                                                     channels));
+    }
+    const CheckedInt taps = CheckedInt(this->window.taps());
+    ABSL_RETURN_IF_ERROR(CheckTerms(taps * CheckedInt(channels / matrices())));
+    ABSL_ASSIGN_OR_RETURN(const Dims<D> out, this->ShapeFor(PackedQuantizedGroupsSize(
+                                                 this->window.taps(), groups, channels / groups,
+                                                 this->out_channels / groups)));
+    ABSL_RETURN_IF_ERROR(this->epilogue.CheckShapes(out[1]));
+    return out;
+  }
+  // The number of packed matrices.
+  int64_t matrices() const {
+    return groups / QuantizedJoinedGroups(groups, this->out_channels / groups);
   }
 };
 

@@ -7,6 +7,8 @@
 #include <string_view>
 
 #include "backends/cpu/aot/max_pool.h"
+#include "backends/cpu/calls.h"
+#include "runtime/core/checked_math.h"
 
 namespace belay::cpu {
 namespace {
@@ -19,16 +21,18 @@ using Kind = exir::QuantizationPattern::Kind;
 
 bool IsOne(const Argument& factor) { return factor == Argument(1) || factor == Argument(1.0); }
 
-// Other groups have no integer kernel.
-bool IsPlainOrDepthwise(const ExportedProgram& program, NodeId id) {
+// Over images; groups of few channels have no integer kernel unless they are depthwise.
+bool HasIntegerConvolution(const ExportedProgram& program, NodeId id) {
   const Node& node = program.top().node(id);
   const int64_t* groups = node.argument("groups").get_if<int64_t>();
   const exir::ValueId* weight = node.value_argument("weight");
   const exir::TensorMeta* meta =
       weight == nullptr ? nullptr : program.top().value(*weight).tensor();
   if (groups == nullptr || meta == nullptr || meta->rank() != 4) return false;
-  return *groups == 1 ||
-         (meta->sizes[0] == exir::SymInt(*groups) && meta->sizes[1] == exir::SymInt(1));
+  const bool depthwise =
+      meta->sizes[0] == exir::SymInt(*groups) && meta->sizes[1] == exir::SymInt(1);
+  const CheckedInt channels = CheckedInt(meta->sizes[1].AsInt().value_or(0)) * *groups;
+  return *groups == 1 || depthwise || (channels.ok() && channels.value() >= kFewChannels);
 }
 
 // lower_linear adds the bias as a row.
@@ -86,7 +90,7 @@ exir::QuantizationPatterns StaticQuantizationPatterns() {
   };
   add("aten.addmm.default", Kind::kAnchor, &HasUnscaledBias);
   add("aten.mm.default", Kind::kAnchor);
-  add("aten.convolution.default", Kind::kAnchor, &IsPlainOrDepthwise);
+  add("aten.convolution.default", Kind::kAnchor, &HasIntegerConvolution);
   add("aten.add.Tensor", Kind::kSum, &HasUnitAlpha);
   add("aten.max_pool2d_with_indices.default", Kind::kMovement, &IsLoweredMaxPool);
   for (std::string_view op : kMovement) add(op, Kind::kMovement);

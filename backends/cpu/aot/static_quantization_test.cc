@@ -23,7 +23,7 @@ bool Accepts(std::string_view node, Kind kind, std::string_view outputs = "%y us
                     state "b": f32[8] state "m": f32[8,8] }
         graph(%w: f32[8,2,3,3] parameter "w", %d: f32[4,1,3,3] parameter "d",
               %f: f32[8,4,3,3] parameter "f", %b: f32[8] parameter "b", %m: f32[8,8] parameter "m",
-              %x: f32[1,4,8,8] user_input, %u: f32[2,8] user_input) { )",
+              %x: f32[1,4,8,8] user_input, %z: f32[1,8,8,8] user_input, %u: f32[2,8] user_input) { )",
                                     absl::string_view(node.data(), node.size()), " return (",
                                     absl::string_view(outputs.data(), outputs.size()), ") } }"),
                        CpuPassTestOps());
@@ -36,7 +36,7 @@ bool Accepts(std::string_view node, Kind kind, std::string_view outputs = "%y us
   return false;
 }
 
-TEST(StaticQuantizationTest, AcceptsPlainAndDepthwiseConvolutions) {
+TEST(StaticQuantizationTest, AcceptsConvolutionsWithIntegerKernels) {
   EXPECT_TRUE(
       Accepts("%y: f32[1,8,6,6] = edge.aten.convolution.default(%x, %f, %b, [1,1], [0,0], [1,1], "
               "false, [0,0], 1)",
@@ -47,6 +47,10 @@ TEST(StaticQuantizationTest, AcceptsPlainAndDepthwiseConvolutions) {
               Kind::kAnchor));
   EXPECT_FALSE(
       Accepts("%y: f32[1,8,6,6] = edge.aten.convolution.default(%x, %w, %b, [1,1], [0,0], [1,1], "
+              "false, [0,0], 2)",
+              Kind::kAnchor));
+  EXPECT_TRUE(
+      Accepts("%y: f32[1,8,6,6] = edge.aten.convolution.default(%z, %f, %b, [1,1], [0,0], [1,1], "
               "false, [0,0], 2)",
               Kind::kAnchor));
 }

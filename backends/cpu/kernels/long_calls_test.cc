@@ -88,6 +88,7 @@ std::vector<TextCall> LongCalls() {
       OverImages(ValidCall("winograd_conv2d"), *PackedWinogradSize(WinogradTile::k4x4, 1, 16, 16)),
       OverImages(ValidCall("depthwise_conv2d"), *PackedDepthwiseSize(16, 9)),
       OverImages(ValidCall("quantized_conv2d"), *PackedQuantizedMatrixSize(9, 16, 16)),
+      OverImages(ValidCall("quantized_grouped_conv2d"), *PackedQuantizedGroupsSize(9, 2, 8, 8)),
       OverImages(ValidCall("quantized_depthwise_conv2d"), *PackedQuantizedDepthwiseSize(16, 3, 3)),
       OverImages(ValidCall("max_pool2d"), 0),
       OverImages(ValidCall("max_pool2d").With("input", "f32[1]").WithOutput(0, "f32[1]"), 0),

@@ -120,7 +120,8 @@ class Patches {
   // A thread's part of the memory.
   class Reader {
    public:
-    Reader(const Patches& patches, int part) : patches_(patches) {
+    // Rows begin at channel `first_channel`.
+    Reader(const Patches& patches, int part, int64_t first_channel = 0) : patches_(patches) {
       std::byte* memory = patches.memory_ + part * patches.scratch_.thread_bytes().value();
       pointers_ = reinterpret_cast<const T**>(memory);
       memory += static_cast<size_t>(patches.scratch_.pointers.value()) * sizeof(const T*);
@@ -131,7 +132,8 @@ class Patches {
       const Window& w = patches.window_;
       for (int64_t t = 0; t < patches.scratch_.offsets.value(); ++t) {
         const int64_t j = t / w.kernel_size[1], k = t % w.kernel_size[1];
-        offsets_[t] = (j * w.dilation[0] * patches.width_ + k * w.dilation[1]) * patches.channels_;
+        const int64_t pixel = j * w.dilation[0] * patches.width_ + k * w.dilation[1];
+        offsets_[t] = pixel * patches.channels_ + first_channel;
       }
     }
     const T** pointers() const { return pointers_; }

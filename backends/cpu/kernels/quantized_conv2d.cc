@@ -1,4 +1,4 @@
-// belay_cpu::quantized_conv2d and belay_cpu::quantized_depthwise_conv2d.
+// belay_cpu::quantized_conv2d, quantized_grouped_conv2d and quantized_depthwise_conv2d.
 #include <algorithm>
 
 #include "backends/cpu/kernels/convolution.h"
@@ -24,51 +24,90 @@ namespace {
 
 template <bool kDepthwise>
 using Call = QuantizedConv2dCall<KernelArguments, kDepthwise>;
+using GroupedCall = QuantizedGroupedConv2dCall<KernelArguments>;
 using Memory = ConvolutionMemory<uint8_t>;
 
-absl::Status QuantizedConv2d(KernelContext& context, const Call<false>& call) {
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+// The arguments for columns from `first` on.
+QuantizedGemmArgs OfColumns(QuantizedGemmArgs g, const TensorView& out, int64_t first) {
+  g.c = static_cast<std::byte*>(out.data) + first * static_cast<int64_t>(DTypeSize(out.dtype));
+  g.epilogue.scale += first;
+  if (g.epilogue.bias != nullptr) g.epilogue.bias += first;
+  if (g.epilogue.weight_sums != nullptr) g.epilogue.weight_sums += first;
+  return g;
+}
+
+// Computes `matrices` products, each of an equal part of the input's channels with a packed matrix of
+// an equal part of the filters.
+absl::Status RunQuantizedConv2d(KernelContext& context, const Call<false>& call,
+                                const TensorView& out, int64_t matrices) {
   const TensorView& in = *call.input;
-  const int64_t channels = in.sizes[1];
-  ABSL_RETURN_IF_ERROR(ExpectContiguous("weight", *call.weight));
-  if (channels >= kFewChannels) ABSL_RETURN_IF_ERROR(ExpectChannelsLast("input", in));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out,
-                        OutputOf(context, 0, call.epilogue.ResultType(), shape));
-  ABSL_RETURN_IF_ERROR(ExpectChannelsLast("result", *out));
   QuantizedGemmArgs g;
   ABSL_ASSIGN_OR_RETURN(g.epilogue, EpilogueOf(call.epilogue));
-  if (out->numel() == 0) return absl::OkStatus();
+  if (out.numel() == 0) return absl::OkStatus();
+  const int64_t columns = call.out_channels / matrices, channels = in.sizes[1] / matrices;
+  const int64_t matrix_bytes = call.weight->numel() / matrices;
   g.n = static_cast<size_t>(call.out_channels);
-  g.m = static_cast<size_t>(out->numel()) / g.n;
+  g.m = static_cast<size_t>(out.numel()) / g.n;
   g.b = call.weight->as<const int8_t>();
-  g.c = out->data;
   g.ldc = g.n;
   const PatchWay way = PatchWayOf<uint8_t>(in, call.window);
   const Memory memory(context, way, in.sizes, call.window);
   g.taps = static_cast<size_t>(memory.taps.count);
-  g.k = static_cast<size_t>(memory.taps.size);
+  g.k = static_cast<size_t>(memory.taps.size / matrices);
   ABSL_ASSIGN_OR_RETURN(std::byte * scratch, ScratchArray<std::byte>(context, memory.bytes));
   const auto zero = static_cast<uint8_t>(call.epilogue.input_zero_point);
-  const Patches<uint8_t> patches(context, way, in, *out, call.window, zero, memory.patches,
-                                 scratch);
+  const Patches<uint8_t> patches(context, way, in, out, call.window, zero, memory.patches, scratch);
   if (way == PatchWay::kPadded) g.k = (g.k + 3) / 4 * 4;
   if (way == PatchWay::kRows) {
     g.a = in.as<const uint8_t>();
-    g.lda = g.k;
+    g.lda = static_cast<size_t>(in.sizes[1]);
   }
-  RunGemm(context, GemmSizeOf(g, kQuantizedTileRows, 2 * kQuantizedPanelColumns, kQuantizedWork),
+  const auto step = static_cast<size_t>(columns);
+  RunGemm(context,
+          GemmSizeOf(g, kQuantizedTileRows, matrices == 1 ? 2 * kQuantizedPanelColumns : step,
+                     kQuantizedWork),
           [&](int part, size_t row, size_t end_row, size_t column, size_t end_column) {
-            const Patches<uint8_t>::Reader reader(patches, part);
-            QuantizedGemmArgs mine = g;
-            if (way != PatchWay::kRows) {
-              mine.row_pointers = &Patches<uint8_t>::Reader::RowPointers;
-              mine.source = &reader;
-              mine.pointers = reader.pointers();
+            for (size_t i = column / step; i * step < end_column; ++i) {
+              const auto matrix = static_cast<int64_t>(i);
+              const Patches<uint8_t>::Reader reader(patches, part, matrix * channels);
+              QuantizedGemmArgs mine = OfColumns(g, out, matrix * columns);
+              mine.n = step;
+              mine.b += matrix * matrix_bytes;
+              if (way == PatchWay::kRows) {
+                mine.a += matrix * channels;
+              } else {
+                mine.row_pointers = &Patches<uint8_t>::Reader::RowPointers;
+                mine.source = &reader;
+                mine.pointers = reader.pointers();
+              }
+              mine.copy = memory.CopyOf(part, scratch);
+              QuantizedGemmRange(mine, row, end_row, column > i * step ? column - i * step : 0,
+                                 std::min(end_column - i * step, step));
             }
-            mine.copy = memory.CopyOf(part, scratch);
-            QuantizedGemmRange(mine, row, end_row, column, end_column);
           });
   return absl::OkStatus();
+}
+
+absl::Status QuantizedConv2d(KernelContext& context, const Call<false>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  ABSL_RETURN_IF_ERROR(ExpectContiguous("weight", *call.weight));
+  if (call.input->sizes[1] >= kFewChannels) {
+    ABSL_RETURN_IF_ERROR(ExpectChannelsLast("input", *call.input));
+  }
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out,
+                        OutputOf(context, 0, call.epilogue.ResultType(), shape));
+  ABSL_RETURN_IF_ERROR(ExpectChannelsLast("result", *out));
+  return RunQuantizedConv2d(context, call, *out, 1);
+}
+
+absl::Status QuantizedGroupedConv2d(KernelContext& context, const GroupedCall& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  ABSL_RETURN_IF_ERROR(ExpectContiguous("weight", *call.weight));
+  ABSL_RETURN_IF_ERROR(ExpectChannelsLast("input", *call.input));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out,
+                        OutputOf(context, 0, call.epilogue.ResultType(), shape));
+  ABSL_RETURN_IF_ERROR(ExpectChannelsLast("result", *out));
+  return RunQuantizedConv2d(context, call, *out, call.matrices());
 }
 
 absl::Status QuantizedDepthwiseConv2d(KernelContext& context, const Call<true>& call) {
@@ -92,14 +131,15 @@ absl::Status QuantizedDepthwiseConv2d(KernelContext& context, const Call<true>& 
   return absl::OkStatus();
 }
 
-template <bool kDepthwise>
-bool Accepts(const KernelContext& context, const Call<kDepthwise>& call) {
+template <class Call>
+bool Accepts(const KernelContext& context, const Call& call) {
   return call.Shape().ok();
 }
 
 // Bytes for the most demanding way. The way depends on sizes, and layouts do not always distinguish
 // them.
-uint64_t ScratchBytes(const KernelContext& context, const Call<false>& call) {
+template <class Call>
+uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
   uint64_t most = 0;
   for (PatchWay way : {PatchWay::kTaps, PatchWay::kPadded}) {
     most = std::max(most, ScratchBytesOf<std::byte>(
@@ -113,12 +153,18 @@ constexpr OperatorFacts kConv2dFacts = {.work = {WorkRule::Kind::kConvolution},
 constexpr OperatorFacts kDepthwiseFacts = {.work = {WorkRule::Kind::kConvolution},
                                            .flops = {FlopRule::Kind::kDepthwise, "input"}};
 constexpr Kernel kKernels[] = {
-    KernelRow<&QuantizedConv2d, &Accepts<false>, &ScratchBytes>(
+    KernelRow<&QuantizedConv2d, &Accepts<Call<false>>, &ScratchBytes<Call<false>>>(
         "belay_cpu.quantized_conv2d.default",
         "input weight scales weight_sums bias out_channels kernel_size stride padding dilation "
         "input_zero_point activation low high inner_scale inner_range output_scale output_range",
         "QuantizedConv2dPacked", KernelEngine::kHighway, &kConv2dFacts),
-    KernelRow<&QuantizedDepthwiseConv2d, &Accepts<true>>(
+    KernelRow<&QuantizedGroupedConv2d, &Accepts<GroupedCall>, &ScratchBytes<GroupedCall>>(
+        "belay_cpu.quantized_grouped_conv2d.default",
+        "input weight scales weight_sums bias out_channels groups kernel_size stride padding "
+        "dilation input_zero_point activation low high inner_scale inner_range output_scale "
+        "output_range",
+        "QuantizedGroupedConv2dPacked", KernelEngine::kHighway, &kConv2dFacts),
+    KernelRow<&QuantizedDepthwiseConv2d, &Accepts<Call<true>>>(
         "belay_cpu.quantized_depthwise_conv2d.default",
         "input weight scales weight_sums bias kernel_size stride padding dilation "
         "input_zero_point activation low high inner_scale inner_range output_scale output_range",

@@ -42,6 +42,7 @@ void Append(const Epilogue& e, KernelCall& call) {
 struct Convolution {
   int64_t batch, channels, height, width, out_channels;  // 0: depthwise
   int64_t kernel, stride, padding, dilation;
+  int64_t groups = 1;
 };
 
 class QuantizedKernelsTest : public CpuKernelComparisonTest {
@@ -96,14 +97,22 @@ class QuantizedKernelsTest : public CpuKernelComparisonTest {
     const bool depthwise = c.out_channels == 0;
     const int64_t taps = c.kernel * c.kernel;
     KernelCall call;
-    call.op = depthwise ? "belay_cpu.quantized_depthwise_conv2d.default"
-                        : "belay_cpu.quantized_conv2d.default";
+    call.op = depthwise      ? "belay_cpu.quantized_depthwise_conv2d.default"
+              : c.groups > 1 ? "belay_cpu.quantized_grouped_conv2d.default"
+                             : "belay_cpu.quantized_conv2d.default";
     call.arguments = {Bytes({c.batch, c.channels, c.height, c.width}, layout)};
     if (depthwise) {
       const std::vector<int8_t> weight = Draw(c.channels * taps);
       std::vector<int8_t> packed(
           static_cast<size_t>(*PackedQuantizedDepthwiseSize(c.channels, c.kernel, c.kernel)));
       PackQuantizedDepthwise(weight.data(), c.channels, c.kernel, c.kernel, taps, 1, packed.data());
+      call.arguments.push_back(Packed(std::move(packed)));
+    } else if (c.groups > 1) {
+      const int64_t channels = c.channels / c.groups, filters = c.out_channels / c.groups;
+      const std::vector<int8_t> weight = Draw(c.out_channels * taps * channels);
+      std::vector<int8_t> packed(
+          static_cast<size_t>(*PackedQuantizedGroupsSize(taps, c.groups, channels, filters)));
+      PackQuantizedGroups(weight.data(), taps, c.groups, channels, filters, packed.data());
       call.arguments.push_back(Packed(std::move(packed)));
     } else {
       const Window window = {.kernel_size = {c.kernel, c.kernel},
@@ -116,6 +125,7 @@ class QuantizedKernelsTest : public CpuKernelComparisonTest {
     }
     AppendChannels(depthwise ? c.channels : c.out_channels, bias, call);
     if (!depthwise) call.arguments.push_back(EValue(c.out_channels));
+    if (c.groups > 1) call.arguments.push_back(EValue(c.groups));
     for (int64_t number : {c.kernel, c.stride, c.padding, c.dilation}) {
       call.arguments.push_back(std::vector<int64_t>{number, number});
     }
@@ -181,6 +191,21 @@ TEST_F(QuantizedKernelsTest, DepthwiseConvolutions) {
       ASSERT_TRUE(comparison_.Compare(CallOf(c, true, e)));
       ASSERT_TRUE(comparison_.Compare(CallOf(c, false, e)));
     }
+  }
+}
+
+TEST_F(QuantizedKernelsTest, GroupedConvolutions) {
+  const Convolution cases[] = {
+      {1, 16, 5, 6, 16, 1, 1, 0, 1, 4},    // rows; four groups share a matrix
+      {2, 32, 9, 7, 64, 3, 1, 1, 1, 2},    // taps; a matrix per group
+      {1, 24, 9, 7, 72, 3, 2, 1, 1, 3},    // an incomplete panel per group
+      {1, 12, 11, 9, 24, 3, 1, 2, 2, 12},  // one channel, two filters
+      {1, 9, 6, 6, 15, 1, 2, 0, 1, 3},     // all groups share a matrix
+      {1, 40, 7, 7, 60, 5, 1, 2, 1, 10},  {0, 16, 9, 7, 16, 3, 1, 1, 1, 4},  // empty batch
+  };
+  for (const Convolution& c : cases) {
+    for (const Epilogue& e : kEpilogues) ASSERT_TRUE(comparison_.Compare(CallOf(c, true, e)));
+    ASSERT_TRUE(comparison_.Compare(CallOf(c, false)));
   }
 }
 

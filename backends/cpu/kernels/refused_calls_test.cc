@@ -374,9 +374,10 @@ TEST(RefusedCalls, ZeroPointsOutsideOfTheInputType) {
 
 TEST(RefusedCalls, Windows) {
   const int64_t most = int64_t{1} << 24;
-  for (const TextCall& call : {ValidCall("conv2d"), ValidCall("bfloat16_conv2d"),
-                               ValidCall("depthwise_conv2d"), ValidCall("quantized_conv2d"),
-                               ValidCall("quantized_depthwise_conv2d"), ValidCall("max_pool2d")}) {
+  for (const TextCall& call :
+       {ValidCall("conv2d"), ValidCall("bfloat16_conv2d"), ValidCall("depthwise_conv2d"),
+        ValidCall("quantized_conv2d"), ValidCall("quantized_grouped_conv2d"),
+        ValidCall("quantized_depthwise_conv2d"), ValidCall("max_pool2d")}) {
     SCOPED_TRACE(call.op);
     const std::string_view type = DTypeOf(call["input"]);
     ExpectRefused(
@@ -409,8 +410,8 @@ TEST(RefusedCalls, Windows) {
         call, {{"out_channels", "0", "out_channels: expected numbers of at least 1"},
                {"out_channels", absl::StrCat(INT64_MAX), "weight: its packed form is too large"}});
   }
-  for (const TextCall& call :
-       {ValidCall("quantized_conv2d"), ValidCall("quantized_depthwise_conv2d")}) {
+  for (const TextCall& call : {ValidCall("quantized_conv2d"), ValidCall("quantized_grouped_conv2d"),
+                               ValidCall("quantized_depthwise_conv2d")}) {
     ExpectRefused(call, {{"kernel_size", "[257,256]", "expected at most 65536 products"}});
   }
   ExpectRefused(ValidCall("quantized_conv2d"),

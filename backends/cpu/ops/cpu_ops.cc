@@ -54,9 +54,8 @@ absl::Status QuantizedLinearMeta(MetaContext& context,
   return absl::OkStatus();
 }
 
-template <bool kDepthwise>
-absl::Status QuantizedConv2dMeta(MetaContext& context,
-                                 const QuantizedConv2dCall<MetaArguments, kDepthwise>& call) {
+template <class Call>
+absl::Status QuantizedConv2dMeta(MetaContext& context, const Call& call) {
   ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, call.Shape());
   context.SetOutput(0, exir::DenseInFormat(call.epilogue.ResultType(), std::move(shape),
                                            /*channels_last=*/true));
@@ -210,13 +209,19 @@ constexpr OpDef kRows[] = {
     {.schema = "belay_cpu::quantized_conv2d(Tensor input, Tensor weight, Tensor scales, "
                "Tensor weight_sums, Tensor? bias, int out_channels, int[] kernel_size, "
                "int[] stride, int[] padding, int[] dilation, " BELAY_CPU_QUANTIZED_EPILOGUE,
-     .meta = &MetaKernel<&QuantizedConv2dMeta<false>>,
+     .meta = &MetaKernel<&QuantizedConv2dMeta<QuantizedConv2dCall<MetaArguments, false>>>,
      .dtypes = kQuantizedTypes,
      .tolerance = kQuantizedTolerance},
     {.schema = "belay_cpu::quantized_depthwise_conv2d(Tensor input, Tensor weight, Tensor scales, "
                "Tensor weight_sums, Tensor? bias, int[] kernel_size, int[] stride, int[] padding, "
                "int[] dilation, " BELAY_CPU_QUANTIZED_EPILOGUE,
-     .meta = &MetaKernel<&QuantizedConv2dMeta<true>>,
+     .meta = &MetaKernel<&QuantizedConv2dMeta<QuantizedConv2dCall<MetaArguments, true>>>,
+     .dtypes = kQuantizedTypes,
+     .tolerance = kQuantizedTolerance},
+    {.schema = "belay_cpu::quantized_grouped_conv2d(Tensor input, Tensor weight, Tensor scales, "
+               "Tensor weight_sums, Tensor? bias, int out_channels, int groups, int[] kernel_size, "
+               "int[] stride, int[] padding, int[] dilation, " BELAY_CPU_QUANTIZED_EPILOGUE,
+     .meta = &MetaKernel<&QuantizedConv2dMeta<QuantizedGroupedConv2dCall<MetaArguments>>>,
      .dtypes = kQuantizedTypes,
      .tolerance = kQuantizedTolerance},
     {.schema = "belay_cpu::quantized_add(Tensor a, Tensor b, float a_scale, int a_zero_point, "

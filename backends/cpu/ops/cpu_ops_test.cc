@@ -327,6 +327,11 @@ TEST(CpuOps, QuantizedOperatorsReturnBytesOrFloats) {
                             " [1,1], [1,1], 3, \"none\", -inf, inf, none, [], 0.5, [3,0,255])",
                             "u8[1,8,s0,8]", 768),
             "u8[1,8,s0,8]{strides=[64*s0,1,64,8]}");
+  EXPECT_EQ(InferredOfBytes("quantized_grouped_conv2d.default(%x, %w, %s, %n, none, 8, 2, [3,3],"
+                            " [1,1], [1,1], [1,1], 3, \"none\", -inf, inf, none, [], 0.5, "
+                            "[3,0,255])",
+                            "u8[1,8,s0,8]", 1152),
+            "u8[1,8,s0,8]{strides=[64*s0,1,64,8]}");
   EXPECT_EQ(InferredOfBytes("quantized_add.default(%x, %x, 0.5, 3, 0.5, 3, 0.25, [0,0,255])",
                             "u8[1,8,4,4]", 1),
             "u8[1,8,4,4]{strides=[128,1,32,8]}");
@@ -357,6 +362,7 @@ TEST(CpuOps, HaveProperties) {
                          {"winograd_convolution", true, false, true},
                          {"quantized_linear", true, true, false},
                          {"quantized_depthwise_conv2d", true, true, true},
+                         {"quantized_grouped_conv2d", true, true, true},
                          {"quantized_add", false, true, false},
                          {"attention", false, false, false},
                          {"lookup", false, false, false}};
@@ -413,6 +419,21 @@ TEST(CpuOps, QuantizedOperatorsCheckTheirParameters) {
                                 "u8[1,s0,8,8]", 576),
                 HasSubstr("expected images [n, c, h, w] of known channels, got [1,s0,8,8]"));
   }
+  const auto grouped = [](std::string_view groups, std::string_view input) {
+    return InferredOfBytes(
+        absl::StrCat("quantized_grouped_conv2d.default(%x, %w, %s, %n, none, 8, ", groups,
+                     ", [3,3], [2,2], [1,1], [1,1], 3, \"none\", -inf, inf, none, [], none, [])"),
+        input, 1152);
+  };
+  EXPECT_THAT(grouped("3", "u8[1,9,8,8]"),
+              HasSubstr("groups: expected a divisor of out_channels 8, got 3"));
+  EXPECT_THAT(grouped("0", "u8[1,8,8,8]"), HasSubstr("groups"));
+  EXPECT_THAT(grouped("4", "u8[1,10,8,8]"),
+              HasSubstr("input: expected at least 8 channels, a multiple of 4, got 10"));
+  EXPECT_THAT(grouped("2", "u8[1,4,8,8]"),
+              HasSubstr("input: expected at least 8 channels, a multiple of 2, got 4"));
+  EXPECT_THAT(grouped("2", "u8[1,16,8,8]"), HasSubstr("expected the packed shape"));
+  EXPECT_THAT(grouped("2", "u8[1,16384,8,8]"), HasSubstr("products in a sum"));
   EXPECT_THAT(InferredOfBytes("quantized_add.default(%x, %n, 0.5, 3, 0.5, 3, 0.25, [0,0,255])",
                               "u8[2,5]", 1),
               HasSubstr("b"));

@@ -786,6 +786,29 @@ absl::Status RunQuantizedConv2d(KernelContext& context,
   });
 }
 
+absl::Status RunQuantizedGroupedConv2d(KernelContext& context,
+                                       const QuantizedGroupedConv2dCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  const Sizes& in = call.input->sizes;
+  const int64_t matrices = call.matrices(), taps = call.window.taps();
+  const int64_t k = in[1] / matrices, n = call.out_channels / matrices;
+  TensorView matrix = *call.weight;
+  const int64_t matrix_bytes = matrix.numel() / matrices;
+  return ForEachQuantizedResult(context, shape, call.epilogue, 1, [&](const Sizes& index) {
+    const int64_t of = index[1] / n;
+    matrix.data = call.weight->as<int8_t>() + of * matrix_bytes;
+    int64_t sum = 0;
+    ForEachTap(call.window, in, index, [&](int64_t tap, Sizes at, bool inside) {
+      for (int64_t p = 0; p < k; ++p) {
+        at[1] = of * k + p;
+        const int32_t x = inside ? At<uint8_t>(*call.input, at) : call.epilogue.input_zero_point;
+        sum += x * PackedWeight(matrix, taps, k, tap, p, index[1] % n);
+      }
+    });
+    return sum;
+  });
+}
+
 absl::Status RunQuantizedAdd(KernelContext& context,
                              const QuantizedAddCall<KernelArguments>& call) {
   ABSL_RETURN_IF_ERROR(call.CheckShapes());
@@ -933,6 +956,12 @@ constexpr Kernel kKernels[] = {
         "input weight scales weight_sums bias kernel_size stride padding dilation "
         "input_zero_point activation low high inner_scale inner_range output_scale output_range",
         "QuantizedDepthwiseConv2dReference", KernelEngine::kReference),
+    KernelRow<&RunQuantizedGroupedConv2d>(
+        "belay_cpu.quantized_grouped_conv2d.default",
+        "input weight scales weight_sums bias out_channels groups kernel_size stride padding "
+        "dilation input_zero_point activation low high inner_scale inner_range output_scale "
+        "output_range",
+        "QuantizedGroupedConv2dReference", KernelEngine::kReference),
     KernelRow<&RunQuantizedAdd>(
         "belay_cpu.quantized_add.default",
         "a b a_scale a_zero_point b_scale b_zero_point output_scale output_range",

@@ -24,9 +24,28 @@ std::optional<int64_t> Value(CheckedInt size) {
 
 }  // namespace
 
+int64_t QuantizedJoinedGroups(int64_t groups, int64_t filters) {
+  int64_t joined = 1;
+  for (int64_t j = 2; j <= kColumns && joined * filters < kColumns; ++j) {
+    if (groups % j == 0) joined = j;
+  }
+  return joined;
+}
+
 std::optional<int64_t> PackedQuantizedMatrixSize(int64_t taps, int64_t k, int64_t n) {
   if (taps < 0 || k < 0 || n < 0) return std::nullopt;
   return Value(CheckedInt(taps) * Blocks(k, kQuad) * Blocks(n, kColumns) * CheckedInt(kLine));
+}
+
+std::optional<int64_t> PackedQuantizedGroupsSize(int64_t taps, int64_t groups, int64_t channels,
+                                                 int64_t filters) {
+  if (groups < 1 || filters < 1) return std::nullopt;
+  const int64_t joined = QuantizedJoinedGroups(groups, filters);
+  const CheckedInt k = CheckedInt(joined) * channels, n = CheckedInt(joined) * filters;
+  if (!k.ok() || !n.ok()) return std::nullopt;
+  const std::optional<int64_t> matrix = PackedQuantizedMatrixSize(taps, k.value(), n.value());
+  if (!matrix.has_value()) return std::nullopt;
+  return Value(CheckedInt(*matrix) * (groups / joined));
 }
 
 std::optional<int64_t> PackedQuantizedDepthwiseSize(int64_t channels, int64_t kernel_height,
@@ -48,6 +67,30 @@ void PackQuantizedMatrix(const int8_t* b, int64_t taps, int64_t k, int64_t n, in
         for (int64_t j = 0; j < columns; ++j) {
           for (int64_t i = 0; i < rows; ++i) {
             packed[kQuad * j + i] = quad[i * row_stride + j * column_stride];
+          }
+        }
+      }
+    }
+  }
+}
+
+void PackQuantizedGroups(const int8_t* b, int64_t taps, int64_t groups, int64_t channels,
+                         int64_t filters, int8_t* packed) {
+  const int64_t joined = QuantizedJoinedGroups(groups, filters);
+  const int64_t k = joined * channels, n = joined * filters;
+  for (int64_t matrix = 0; matrix < groups / joined; ++matrix, b += n * taps * channels) {
+    for (int64_t first = 0; first < n; first += kColumns) {
+      const int64_t columns = std::min(kColumns, n - first);
+      for (int64_t t = 0; t < taps; ++t) {
+        for (int64_t p = 0; p < k; p += kQuad, packed += kLine) {
+          std::fill(packed, packed + kLine, int8_t{0});
+          for (int64_t j = 0; j < columns; ++j) {
+            const int8_t* filter = b + ((first + j) * taps + t) * channels;
+            const int64_t group_row = (first + j) / filters * channels;
+            for (int64_t i = 0; i < kQuad; ++i) {
+              const int64_t channel = p + i - group_row;
+              if (channel >= 0 && channel < channels) packed[kQuad * j + i] = filter[channel];
+            }
           }
         }
       }

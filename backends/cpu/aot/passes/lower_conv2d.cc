@@ -75,6 +75,7 @@ class Conv2dLowering : NodeLowering {
   //     with dequantize(W)                              ->  aten.convolution(x, float32 W, b), lowered
   //                                                         by the next run of the pass
   // convolution(dequantize(q), dequantize(W), b)         ->  quantized_conv2d(q, packed W, b)
+  //   depthwise, grouped          ->  quantized_depthwise_conv2d, quantized_grouped_conv2d
   absl::StatusOr<bool> Lower(NodeId id) {
     const Node& node = graph_.node(id);
     if (node.target->aten() != convolution_) return false;
@@ -89,11 +90,13 @@ class Conv2dLowering : NodeLowering {
     if (pairs && !HasPairs(node, weight)) return false;
     const int64_t* groups = node.argument("groups").get_if<int64_t>();
     const bool* transposed = node.argument("transposed").get_if<bool>();
-    if (groups != nullptr && transposed != nullptr &&
-        IsGeneral(images, weight, *groups, *transposed)) {
-      if (!quantized.has_value()) {
-        return LowerGeneral(id, *images, *weight, *groups, *transposed);
-      }
+    const bool general = groups != nullptr && transposed != nullptr &&
+                         IsGeneral(images, weight, *groups, *transposed);
+    if (general && !quantized.has_value()) {
+      return LowerGeneral(id, *images, *weight, *groups, *transposed);
+    }
+    const bool grouped = general && IsGroupedBytes(node, *images, *groups, *transposed);
+    if (general && !grouped) {
       if (!weight->ToTensor().has_value()) return Leave(id, "its quantized weight is a view");
       ABSL_ASSIGN_OR_RETURN(const ValueId floats,
                             constants_.Dequantized(*weight, quantized->scales, quantized->axis));
@@ -114,7 +117,7 @@ class Conv2dLowering : NodeLowering {
     if (!filters.has_value()) return Leave(id, "its weight has a size of 0, or above 2^24");
     if (!weight->IsFinite()) return Leave(id, "its weight has an infinite or NaN element");
     const Sizes& sizes = *filters;
-    const bool depthwise = *groups > 1;
+    const bool depthwise = *groups > 1 && !grouped;
     if (depthwise && (*groups != sizes[0] || sizes[1] != 1)) {
       return Leave(id, "its groups have more than one channel, or several filters");
     }
@@ -133,9 +136,8 @@ class Conv2dLowering : NodeLowering {
     std::optional<QuantizedForm> form;
     if (quantized.has_value()) {
       form = forms_.DequantizedBytes(source.value);
-      // No overflow: sizes are at most 2^24 each.
-      const bool many =
-          sizes[2] * sizes[3] > kMaxTerms || sizes[1] * sizes[2] * sizes[3] > kMaxTerms;
+      const int64_t joined = grouped ? QuantizedJoinedGroups(*groups, sizes[0] / *groups) : 1;
+      const bool many = !CheckTerms(CheckedInt(sizes[1]) * joined * sizes[2] * sizes[3]).ok();
       if (!form.has_value()) {
         return Leave(id, "its weight is quantized, but no quantized kernel supports its images");
       }
@@ -163,7 +165,8 @@ class Conv2dLowering : NodeLowering {
     const absl::StatusOr<ValueId> packed = tile.has_value()
                                                ? constants_.WinogradFilters(*weight, *tile)
                                            : depthwise ? constants_.DepthwiseFilters(*weight)
-                                                       : constants_.Filters(*weight, window);
+                                           : grouped ? constants_.QuantizedGroups(*weight, *groups)
+                                                     : constants_.Filters(*weight, window);
     ABSL_RETURN_IF_ERROR(packed.status());
     if (quantized.has_value()) {
       ABSL_ASSIGN_OR_RETURN(arguments, QuantizedOperands(*form, *quantized, *packed,
@@ -172,6 +175,7 @@ class Conv2dLowering : NodeLowering {
       arguments = {source.value, *packed, bias, Argument()};
     }
     if (!depthwise) arguments.emplace_back(sizes[0]);
+    if (grouped) arguments.emplace_back(*groups);
     arguments.emplace_back(Argument::List{sizes[2], sizes[3]});
     for (const auto& list : {*stride, source.padding, *dilation}) arguments.emplace_back(list);
     if (quantized.has_value()) {
@@ -179,7 +183,7 @@ class Conv2dLowering : NodeLowering {
     } else {
       AppendEmptyEpilogue(arguments);
     }
-    std::string op = depthwise ? "depthwise_conv2d" : "conv2d";
+    std::string op = depthwise ? "depthwise_conv2d" : grouped ? "grouped_conv2d" : "conv2d";
     if (quantized.has_value()) op = "quantized_" + op;
     if (pairs) op = "bfloat16_" + op;
     if (tile.has_value()) op = "winograd_" + op;
@@ -215,6 +219,17 @@ class Conv2dLowering : NodeLowering {
     const bool depthwise =
         groups > 1 && weight->sizes[0] == SymInt(groups) && weight->sizes[1] == SymInt(1);
     return images->rank() == 4 && (transposed || (groups > 1 && !depthwise));
+  }
+
+  // Whether quantized_grouped_conv2d computes a convolution with an int8 weight. Others of
+  // IsGeneral have their weight dequantized.
+  bool IsGroupedBytes(const Node& node, const TensorMeta& images, int64_t groups,
+                      bool transposed) const {
+    const std::optional<Argument::List> padding = PairOf(node.argument("padding"), 0);
+    return !transposed && groups > 1 && images.rank() == 4 && padding.has_value() &&
+           images.sizes[1].AsInt().value_or(0) >= kFewChannels &&
+           forms_.DequantizedBytes(Unpadded({*node.value_argument("input"), *padding}, 0).value)
+               .has_value();
   }
 
   absl::StatusOr<bool> LowerGeneral(NodeId id, const TensorMeta& images, const ConstantView& weight,

@@ -378,6 +378,34 @@ TEST(LowerConv2d, LowersToQuantizedConv2d) {
                       CpuPassTestOps());
 }
 
+// The second convolution has too few channels for an integer kernel.
+TEST(LowerConv2d, LowersGroupsOfBytesToQuantizedGroupedConv2d) {
+  exir::ExpectRewrite(R"(program edge {
+    constants { state "w": i8[16,4,3,3] state "v": i8[4,2,3,3] }
+    graph(%w: i8[16,4,3,3] parameter "w", %v: i8[4,2,3,3] parameter "v",
+          %x: u8[1,8,8,8] user_input, %u: u8[1,4,8,8] user_input) {
+      %d: f32[1,8,8,8] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 7, 0, 255, dtype:u8)
+      %c: f32[16,4,3,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%w, 0.25, 0, -127, 127, dtype:i8)
+      %y: f32[1,16,8,8] = edge.aten.convolution.default(%d, %c, none, [1,1], [1,1], [1,1], false, [0,0], 2)
+      %e: f32[1,4,8,8] = edge.quantized_decomposed.dequantize_per_tensor.default(%u, 0.5, 7, 0, 255, dtype:u8)
+      %f: f32[4,2,3,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%v, 0.25, 0, -127, 127, dtype:i8)
+      %z: f32[1,4,8,8] = edge.aten.convolution.default(%e, %f, none, [1,1], [1,1], [1,1], false, [0,0], 2)
+      return (%y user_output, %z user_output) } })",
+                      LowerConv2d().run, R"(program edge {
+    constants { constant "v_f32_0": f32[4,2,3,3] constant "w_packed0": i8[1152]
+                constant "w_scales0": f32[16] constant "w_sums0": i32[16] }
+    graph(%w_packed0: i8[1152] tensor_constant "w_packed0",
+          %w_scales0: f32[16] tensor_constant "w_scales0",
+          %w_sums0: i32[16] tensor_constant "w_sums0",
+          %v_f32_0: f32[4,2,3,3] tensor_constant "v_f32_0", %x: u8[1,8,8,8] user_input,
+          %u: u8[1,4,8,8] user_input) {
+      %y: f32[1,16,8,8] = backend.belay_cpu.quantized_grouped_conv2d.default(%x, %w_packed0, %w_scales0, %w_sums0, none, 16, 2, [3,3], [1,1], [1,1], [1,1], 7, "none", -inf, inf, none, [], none, [])
+      %e: f32[1,4,8,8] = edge.quantized_decomposed.dequantize_per_tensor.default(%u, 0.5, 7, 0, 255, dtype:u8)
+      %z: f32[1,4,8,8] = edge.aten.convolution.default(%e, %v_f32_0, none, [1,1], [1,1], [1,1], false, [0,0], 2)
+      return (%y user_output, %z user_output) } })",
+                      CpuPassTestOps());
+}
+
 // Few channels: one tap per window row. Padding with another value stays.
 TEST(LowerConv2d, PacksFewInt8ChannelsByWindowRows) {
   exir::ExpectRewrite(R"(program edge {

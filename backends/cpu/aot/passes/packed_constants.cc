@@ -359,6 +359,18 @@ absl::StatusOr<exir::ValueId> PackedConstants::VolumeFilters(const ConstantView&
                            });
 }
 
+absl::StatusOr<exir::ValueId> PackedConstants::QuantizedGroups(const ConstantView& weight,
+                                                               int64_t groups) {
+  const int64_t filters = *weight.sizes[0].AsInt() / groups, channels = *weight.sizes[1].AsInt();
+  const int64_t taps = *weight.sizes[2].AsInt() * *weight.sizes[3].AsInt();
+  return Add<int8_t, int8_t>(weight, {"packed", absl::StrCat(groups, " groups")},
+                             ChannelsLastOrder(4),
+                             PackedQuantizedGroupsSize(taps, groups, channels, filters),
+                             [&](const int8_t* b, int8_t* packed) {
+                               PackQuantizedGroups(b, taps, groups, channels, filters, packed);
+                             });
+}
+
 absl::StatusOr<exir::ValueId> PackedConstants::WinogradFilters(const ConstantView& weight,
                                                                WinogradTile tile) {
   const int64_t n = *weight.sizes[0].AsInt(), channels = *weight.sizes[1].AsInt();

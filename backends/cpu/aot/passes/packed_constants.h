@@ -48,6 +48,8 @@ class PackedConstants {
   // Convolution weight [o, c, h, w] as the matrix [h * w * c, o]. int8 is packed for PackedTaps of
   // `window`, whose kernel_size is that of the weight (Conv2dCall and QuantizedConv2dCall).
   absl::StatusOr<exir::ValueId> Filters(const ConstantView& weight, const Window& window);
+  // int8 weight [o, c / groups, h, w] for belay_cpu::quantized_grouped_conv2d.
+  absl::StatusOr<exir::ValueId> QuantizedGroups(const ConstantView& weight, int64_t groups);
   // The weight [o, c / groups, ...] of a convolution over 2 or 3 dimensions, or [c, o / groups, ...] of a
   // transposed one, for belay_cpu::convolution (convolution_calls.h). Precondition: float32, sizes that
   // `window` and `groups` have.
