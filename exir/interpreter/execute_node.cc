@@ -122,7 +122,8 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunOperator(
                         CallOperator(op, absl::MakeSpan(operands), kernels_,
                                      {.engine = options_.engine,
                                       .max_tensor_bytes = options_.max_tensor_bytes,
-                                      .threads = options_.threads}));
+                                      .threads = options_.threads,
+                                      .pool = pool_.get()}));
   std::vector<OwnedValue> results;
   for (size_t i = 0; i < outputs.size() && i < returns.size(); ++i) {
     if (outputs[i].kind == NodeOutput::Kind::kNone) continue;
@@ -191,7 +192,7 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunComposite(
 
   InterpreterOptions options = options_;
   options.observer = nullptr;
-  Impl made(program, kernels_, std::move(options));
+  Impl made(program, kernels_, std::move(options), pool_);
   std::vector<std::string> missing;
   ABSL_RETURN_IF_ERROR(made.Prepare(0, missing));
   if (!missing.empty()) {
@@ -447,7 +448,7 @@ absl::StatusOr<OwnedValue> Interpreter::Impl::Stack(const Frame& frame,
   }
   ABSL_ASSIGN_OR_RETURN(OwnedValue stacked,
                         OwnedValue::Allocate(dtype, sizes, belay::ContiguousStrides(sizes),
-                                             options_.max_tensor_bytes));
+                                             options_.max_tensor_bytes, pool_.get()));
   for (size_t i = 0; i < rows.size(); ++i) {
     const TensorView* row = rows[i].tensor();
     if (row == nullptr || row->dtype != dtype || !(row->sizes == rows[0].tensor()->sizes)) {

@@ -33,8 +33,8 @@ constexpr std::pair<std::string_view, int> kHigherOrder[] = {
 }  // namespace
 
 Interpreter::Impl::Impl(const ExportedProgram& program, const KernelRegistry& kernels,
-                        InterpreterOptions options)
-    : program_(program), kernels_(kernels), options_(std::move(options)) {}
+                        InterpreterOptions options, std::shared_ptr<BufferPool> pool)
+    : program_(program), kernels_(kernels), options_(std::move(options)), pool_(std::move(pool)) {}
 
 void Interpreter::Impl::CheckNode(const Graph& graph, NodeId id,
                                   std::vector<std::string>& missing) const {
@@ -112,8 +112,8 @@ absl::Status Interpreter::Impl::Prepare(int nesting, std::vector<std::string>& m
       }
       std::unique_ptr<Impl>& delegate = delegates_[*module];
       if (delegate != nullptr) continue;
-      delegate =
-          std::make_unique<Impl>(program_.lowered_modules[*module]->original, kernels_, options_);
+      delegate = std::make_unique<Impl>(program_.lowered_modules[*module]->original, kernels_,
+                                        options_, pool_);
       ABSL_RETURN_IF_ERROR(delegate->Prepare(nesting + 1, missing));
     }
   }
@@ -380,7 +380,7 @@ Interpreter::~Interpreter() = default;
 absl::StatusOr<Interpreter> Interpreter::Create(const ExportedProgram& program,
                                                 const KernelRegistry& kernels,
                                                 InterpreterOptions options) {
-  auto impl = std::make_unique<Impl>(program, kernels, std::move(options));
+  auto impl = std::make_unique<Impl>(program, kernels, std::move(options), BufferPool::Create());
   std::vector<std::string> missing;
   ABSL_RETURN_IF_ERROR(impl->Prepare(0, missing));
   if (!missing.empty()) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
+#include "exir/interpreter/buffer_pool.h"
 #include "exir/interpreter/interpreter.h"
 #include "exir/interpreter/operator_call.h"
 
@@ -15,7 +16,9 @@ namespace belay::exir {
 
 class Interpreter::Impl {
  public:
-  Impl(const ExportedProgram& program, const KernelRegistry& kernels, InterpreterOptions options);
+  // The values of nodes are in buffers of `pool`, also those of delegates and composite kernels.
+  Impl(const ExportedProgram& program, const KernelRegistry& kernels, InterpreterOptions options,
+       std::shared_ptr<BufferPool> pool);
 
   // State shared by all programs of one Run.
   struct RunState {
@@ -99,6 +102,7 @@ class Interpreter::Impl {
   const ExportedProgram& program_;
   const KernelRegistry& kernels_;
   InterpreterOptions options_;
+  std::shared_ptr<BufferPool> pool_;
   std::vector<LastUses> last_uses_;    // by graph
   std::vector<OwnedValue> constants_;  // by input of the top graph; includes state
   struct State {

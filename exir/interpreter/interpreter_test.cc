@@ -490,6 +490,35 @@ TEST_F(InterpreterTest, ObserverSeesEveryNodeInOrder) {
                                 "second=-2.000000"));
 }
 
+TEST_F(InterpreterTest, ReusesMemoryOfDeadValues) {
+  const TestTensor x = TestTensor::Of<float>({2}, {1, -2});
+  std::vector<const void*> addresses;
+  InterpreterOptions options;
+  options.observer = [&](const NodeEvent& event) {
+    addresses.push_back(event.results[0]->tensor()->data);
+    return absl::OkStatus();
+  };
+  ASSERT_OK_AND_ASSIGN(Interpreter interpreter, Make(R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %a: f32[2] = edge.aten.neg.default(%x)
+      %b: f32[2] = edge.aten.neg.default(%a)
+      %c: f32[2] = edge.aten.neg.default(%b)
+      %e: f32[2] = edge.aten.empty.memory_format([2])
+      return (%c user_output, %e user_output)
+    } })",
+                                                     options));
+  ASSERT_OK_AND_ASSIGN(const auto first, interpreter.Run({F32(x)}));
+  EXPECT_EQ(addresses[2], addresses[0]);  // %a is dead
+  EXPECT_EQ(addresses[3], addresses[1]);  // %b is dead
+  EXPECT_THAT(Floats(first[0]), ElementsAre(-1, 2));
+  EXPECT_THAT(Floats(first[1]), ElementsAre(0, 0));
+  // Results have memory of their own.
+  const TestTensor y = TestTensor::Of<float>({2}, {5, 6});
+  ASSERT_OK_AND_ASSIGN(const auto second, interpreter.Run({F32(y)}));
+  EXPECT_THAT(Floats(second[0]), ElementsAre(-5, -6));
+  EXPECT_THAT(Floats(first[0]), ElementsAre(-1, 2));
+}
+
 TEST_F(InterpreterTest, ObserverErrorAbortsTheRun) {
   InterpreterOptions options;
   options.observer = [](const NodeEvent&) { return absl::CancelledError("enough"); };

@@ -33,7 +33,7 @@ class FreshSymbols : public SymbolSource {
 // Allocates results when kernels resize them, and protects read-only values.
 class ResultMemory : public OutputAllocator {
  public:
-  explicit ResultMemory(uint64_t max_bytes) : max_bytes_(max_bytes) {}
+  ResultMemory(uint64_t max_bytes, BufferPool* pool) : max_bytes_(max_bytes), pool_(pool) {}
 
   void AddResult(OwnedValue* datum) {
     if (const TensorView* tensor = datum->slot()->get_if<TensorView>()) results_[tensor] = datum;
@@ -59,9 +59,9 @@ class ResultMemory : public OutputAllocator {
     }
     const DimOrder order =
         DimOrderOf(tensor.sizes, tensor.strides).value_or(ContiguousOrder(tensor.rank()));
-    ABSL_ASSIGN_OR_RETURN(
-        OwnedValue datum,
-        OwnedValue::Allocate(tensor.dtype, *wanted, DenseStrides(*wanted, order), max_bytes_));
+    ABSL_ASSIGN_OR_RETURN(OwnedValue datum,
+                          OwnedValue::Allocate(tensor.dtype, *wanted, DenseStrides(*wanted, order),
+                                               max_bytes_, pool_));
     *it->second = std::move(datum);  // `datum` owns `tensor`
     return absl::OkStatus();
   }
@@ -74,6 +74,7 @@ class ResultMemory : public OutputAllocator {
 
  private:
   uint64_t max_bytes_;
+  BufferPool* pool_;
   absl::flat_hash_map<const TensorView*, OwnedValue*> results_;
   absl::flat_hash_map<const EValue*, const OwnedValue*> arguments_;
 };
@@ -154,7 +155,7 @@ class Call {
         arguments_(arguments),
         kernels_(kernels),
         options_(options),
-        memory_(options.max_tensor_bytes) {}
+        memory_(options.max_tensor_bytes, options.pool) {}
 
   absl::StatusOr<std::vector<CallResult>> Run() {
     std::vector<MetaValue> metas;
@@ -206,13 +207,14 @@ class Call {
       }
       const std::optional<Sizes> strides = Numbers(meta.strides);
       if (strides.has_value() && IsDense(*sizes, *strides)) {
-        return OwnedValue::Allocate(meta.dtype, *sizes, *strides, options_.max_tensor_bytes);
+        return OwnedValue::Allocate(meta.dtype, *sizes, *strides, options_.max_tensor_bytes,
+                                    options_.pool);
       }
       const std::optional<DimOrder> order =
           strides.has_value() ? DimOrderOf(*sizes, *strides) : std::nullopt;
       return OwnedValue::Allocate(
           meta.dtype, *sizes, DenseStrides(*sizes, order.value_or(ContiguousOrder(sizes->size()))),
-          options_.max_tensor_bytes);
+          options_.max_tensor_bytes, options_.pool);
     }
     Sizes bounds;
     for (const SymInt& size : meta.sizes) {
@@ -275,8 +277,8 @@ class Call {
       return absl::UnimplementedError(
           absl::StrCat("no kernel of ", op_.name(), " supports the call (", text, ")"));
     }
-    ABSL_RETURN_IF_ERROR(
-        RunKernel(*kernel, argument_slots_, output_slots_, &memory_, options_.threads));
+    ABSL_RETURN_IF_ERROR(RunKernel(*kernel, argument_slots_, output_slots_, &memory_,
+                                   options_.threads, options_.pool));
     for (const auto& [result, argument] : written_) {
       results_[result].values.push_back(*arguments_[argument].datum);
     }

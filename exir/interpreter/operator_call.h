@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "exir/interpreter/buffer_pool.h"
 #include "exir/interpreter/owned_value.h"
 #include "exir/op_definition/op_registry.h"
 #include "runtime/core/thread_pool.h"
@@ -45,6 +46,8 @@ struct CallOptions {
   // return copies.
   bool views = true;
   ThreadPool* threads = nullptr;  // InterpreterOptions::threads
+  // Memory of results and of kernels; freshly allocated if null.
+  BufferPool* pool = nullptr;
 };
 
 // `arguments` are in schema order with defaults filled in.

@@ -84,7 +84,8 @@ absl::StatusOr<OwnedValue> OwnedValue::Constant(const ConstantTensor& constant) 
 }
 
 absl::StatusOr<OwnedValue> OwnedValue::Allocate(DType dtype, const Sizes& sizes,
-                                                const Strides& strides, uint64_t max_bytes) {
+                                                const Strides& strides, uint64_t max_bytes,
+                                                BufferPool* pool) {
   ABSL_ASSIGN_OR_RETURN(const int64_t extent, Extent(sizes, strides));
   const CheckedInt bytes = CheckedInt(extent) * static_cast<int64_t>(DTypeSize(dtype));
   if (!bytes.ok() || static_cast<uint64_t>(bytes.value()) > max_bytes) {
@@ -96,12 +97,17 @@ absl::StatusOr<OwnedValue> OwnedValue::Allocate(DType dtype, const Sizes& sizes,
                                                    " and strides ", FormatSizes(strides),
                                                    " overlap"));
   }
-  ABSL_ASSIGN_OR_RETURN(AlignedBuffer created,
-                        AlignedBuffer::Create(static_cast<uint64_t>(bytes.value())));
-  auto buffer = std::make_shared<const AlignedBuffer>(std::move(created));
+  const auto size = static_cast<uint64_t>(bytes.value());
+  std::shared_ptr<const AlignedBuffer> buffer;
+  if (pool != nullptr) {
+    ABSL_ASSIGN_OR_RETURN(buffer, pool->Take(size));
+  } else {
+    ABSL_ASSIGN_OR_RETURN(AlignedBuffer created, AlignedBuffer::Create(size));
+    buffer = std::make_shared<const AlignedBuffer>(std::move(created));
+  }
   OwnedValue datum;
   datum.storage_ = buffer->data();
-  datum.storage_bytes_ = buffer->size();
+  datum.storage_bytes_ = static_cast<size_t>(size);
   datum.owner_ = std::move(buffer);
   TensorView view;
   view.dtype = dtype;

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "exir/interpreter/buffer_pool.h"
 #include "exir/ir/constant.h"
 #include "exir/op_definition/tensor_meta.h"
 #include "runtime/core/evalue.h"
@@ -28,10 +29,12 @@ class OwnedValue {
   static OwnedValue Borrow(const TensorView& tensor, bool writable);
   // Shares the constant's bytes; copies them if they are not aligned to the dtype.
   static absl::StatusOr<OwnedValue> Constant(const ConstantTensor& constant);
-  // Allocates a zeroed tensor. kInvalidArgument for negative sizes or overlapping strides;
-  // kResourceExhausted above `max_bytes`.
+  // Allocates a tensor: zeroed, or with unspecified content in a buffer of `pool`.
+  // kInvalidArgument for negative sizes or overlapping strides; kResourceExhausted above
+  // `max_bytes`.
   static absl::StatusOr<OwnedValue> Allocate(DType dtype, const Sizes& sizes,
-                                             const Strides& strides, uint64_t max_bytes);
+                                             const Strides& strides, uint64_t max_bytes,
+                                             BufferPool* pool = nullptr);
   // A tensor whose memory is allocated when a kernel resizes it; `sizes` are upper bounds.
   static OwnedValue Planned(DType dtype, const Sizes& sizes, const Strides& strides);
 

@@ -1,5 +1,9 @@
 #include "exir/interpreter/run_kernel.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
 #include "runtime/core/arena.h"
 #include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
@@ -18,13 +22,20 @@ const Kernel* ChooseKernel(const KernelRegistry& kernels, std::string_view op,
 
 absl::Status RunKernel(const Kernel& kernel, absl::Span<EValue* const> arguments,
                        absl::Span<EValue* const> outputs, OutputAllocator* allocator,
-                       ThreadPool* threads) {
+                       ThreadPool* threads, BufferPool* pool) {
   const KernelContext plan(arguments, outputs, allocator, {}, threads);
   const WorkRule rule = kernel.Facts().work;
   ABSL_RETURN_IF_ERROR(TakeWork(WorkOfArguments(rule, plan)));
-  ABSL_ASSIGN_OR_RETURN(const AlignedBuffer scratch,
-                        AlignedBuffer::Create(kernel.ScratchBytes(plan)));
-  KernelContext context(arguments, outputs, allocator, scratch.span(), threads);
+  const uint64_t bytes = kernel.ScratchBytes(plan);
+  AlignedBuffer created;
+  std::shared_ptr<const AlignedBuffer> pooled;
+  if (pool != nullptr) {
+    ABSL_ASSIGN_OR_RETURN(pooled, pool->Take(bytes));
+  } else {
+    ABSL_ASSIGN_OR_RETURN(created, AlignedBuffer::Create(bytes));
+  }
+  const absl::Span<std::byte> scratch = pool != nullptr ? pooled->span() : created.span();
+  KernelContext context(arguments, outputs, allocator, scratch.first(bytes), threads);
   ABSL_RETURN_IF_ERROR(kernel.Run(context));
   ABSL_RETURN_IF_ERROR(TakeWork(WorkOfOutputs(rule, context)));
   return CheckBudget();

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "exir/interpreter/buffer_pool.h"
 #include "runtime/core/thread_pool.h"
 #include "runtime/kernel_interface/kernel_registry.h"
 
@@ -19,10 +20,11 @@ const Kernel* ChooseKernel(const KernelRegistry& kernels, std::string_view op,
 
 // Runs the kernel with the scratch memory that it requests. Charges the work to the thread's
 // Budget. kResourceExhausted if the scratch memory cannot be allocated; errors of the Budget and of
-// the kernel. `threads` work on the call, unless it is null.
+// the kernel. `threads` work on the call, unless it is null. The scratch memory is a buffer of `pool`,
+// unless it is null.
 absl::Status RunKernel(const Kernel& kernel, absl::Span<EValue* const> arguments,
                        absl::Span<EValue* const> outputs, OutputAllocator* allocator,
-                       ThreadPool* threads = nullptr);
+                       ThreadPool* threads = nullptr, BufferPool* pool = nullptr);
 
 }  // namespace belay::exir
 
