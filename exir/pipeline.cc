@@ -30,6 +30,7 @@
 #include "exir/passes/merge_batch_norm.h"
 #include "exir/passes/propagate_constants.h"
 #include "exir/passes/seed_random_ops.h"
+#include "exir/passes/sink_permutes.h"
 #include "exir/passes/to_edge_passes.h"
 #include "exir/size_bounds.h"
 #include "exir/training_mode.h"
@@ -154,6 +155,7 @@ std::vector<Pass> FinalPasses(const MethodPrograms& methods, const PipelineOptio
         PropagateConstants({.max_growth_bytes = options.fold_budget, .changing = changing}));
   }
   passes.insert(passes.end(), options.passes.begin(), options.passes.end());
+  passes.push_back(SinkPermutes());
   passes.push_back(FoldInputViews());
   passes.push_back(FoldExpands());
   passes.push_back(InsertDeviceCopies());
