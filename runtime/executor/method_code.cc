@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <optional>
@@ -42,6 +43,16 @@ std::string NoKernelAccepts(absl::Span<const uint32_t> arguments, const SlotTabl
     kinds.push_back(slots.slot(value).KindName());
   }
   return absl::StrCat("no kernel accepts (", ListFirst(kinds, ", ", arguments.size()), ")");
+}
+
+// Bytes of two tensors that have the same layout in every call; 0 if they may differ, or are empty.
+// Slots of tensors in the plan are dense in its order, also those of inputs.
+size_t BytesToMove(const TensorPlan* from, const TensorPlan* to) {
+  if (from == nullptr || to == nullptr || !from->is_static() || !to->is_static() ||
+      from->dtype != to->dtype || from->sizes != to->sizes || from->dim_order != to->dim_order) {
+    return 0;
+  }
+  return static_cast<size_t>(to->max_bytes);
 }
 
 }  // namespace
@@ -150,6 +161,7 @@ absl::StatusOr<MethodCode> MethodCode::Resolve(const Program& program, SlotTable
                                                             : Record::Kind::kMoveScalar;
       record.from = move->from;
       record.to = move->to;
+      record.move_bytes = BytesToMove(slots->tensor_plan(move->from), slots->tensor_plan(move->to));
     } else if (const auto* branch = std::get_if<JumpIfFalsePlan>(&instruction)) {
       record.kind = Record::Kind::kJumpIfFalse;
       record.condition = branch->condition;
@@ -497,6 +509,11 @@ absl::Status MethodCode::Move(const Record& record) {
   }
   const TensorView& source = *from.get_if<TensorView>();
   TensorView& target = *to.get_if<TensorView>();
+  if (record.move_bytes != 0) {
+    // memmove, because a program file may let the two overlap.
+    std::memmove(target.data, source.data, record.move_bytes);
+    return absl::OkStatus();
+  }
   ABSL_RETURN_IF_ERROR(slots_->Resize(target, source.sizes));
   return CopyElementsOfOneDType(source, target);
 }

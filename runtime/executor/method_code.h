@@ -105,6 +105,8 @@ class MethodCode {
     size_t first_output = 0;
     // Moves: value indices.
     uint32_t from = 0, to = 0;
+    // Moves of dense tensors whose sizes are known at load: their bytes; 0 for others.
+    size_t move_bytes = 0;
     // Jumps. A condition is a value index.
     uint32_t condition = 0, target = 0;
     // Kernels: overlays_[first_overlay …).
