@@ -423,20 +423,17 @@ void ProductInto(const KernelContext& context, const Fold& fold, const TensorVie
       context, [&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
         double totals[kReduceBlock];
         int64_t exponents[kReduceBlock];
-        const int64_t lanes = reduction.columns() ? width : kReduceLanes;
-        std::fill_n(totals, lanes, 1.0);
-        std::fill_n(exponents, lanes, int64_t{0});
-        if (floats) {
+        std::fill_n(totals, width, 1.0);
+        std::fill_n(exponents, width, int64_t{0});
+        if (floats && !reduction.columns()) {
+          reduction.ForEachRun(base, [&](const void* x, int64_t n) {
+            ProductRunF32(static_cast<const float*>(x), n, totals, exponents);
+          });
+        } else if (floats) {
           reduction.ForEachRow(
               base, width, [&](const void* x, int64_t rows, int64_t row_step, int64_t n) {
                 ProductRowsF32(static_cast<const float*>(x), rows, row_step, n, totals, exponents);
               });
-          for (int64_t half = lanes / 2; half > 0 && !reduction.columns(); half /= 2) {
-            for (int64_t i = 0; i < half; ++i) {
-              totals[i] *= totals[i + half];
-              exponents[i] += exponents[i + half];
-            }
-          }
         }
         for (int64_t i = 0; i < width; ++i) {
           if (floats) {
