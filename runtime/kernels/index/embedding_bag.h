@@ -1,4 +1,4 @@
-// Sums and means of embedding rows.
+// Sums, means and maxima of embedding rows.
 #ifndef BELAY_RUNTIME_KERNELS_INDEX_EMBEDDING_BAG_H_
 #define BELAY_RUNTIME_KERNELS_INDEX_EMBEDDING_BAG_H_
 
@@ -8,7 +8,7 @@
 
 namespace belay {
 
-// _embedding_bag of float32 with contiguous rows, modes sum and mean, without weights per sample.
+// _embedding_bag of float32 with contiguous rows, without weights per sample.
 // Sums are computed in double, like those of the reference kernel: results are within 1 ULP.
 absl::Status EmbeddingBag(KernelContext& context, const EmbeddingBagCall<KernelArguments>& call);
 bool AcceptsEmbeddingBag(const KernelContext& context,

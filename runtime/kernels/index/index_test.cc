@@ -199,7 +199,7 @@ TEST(IndexTest, AccumulatesInOrder) {
 TEST(IndexTest, EmbeddingBags) {
   KernelComparison comparison;
   for (int64_t features : {1, 3, 8, 17, 64}) {
-    for (int64_t mode : {0, 1}) {
+    for (int64_t mode : {0, 1, 2}) {
       for (int64_t padding : {-1, 2}) {
         for (Layout out : {Layout::kRowMajor, Layout::kReversed}) {
           for (DType index : {DType::kInt64, DType::kInt32}) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <optional>
 
 #include "runtime/core/status_macros.h"
@@ -92,11 +93,73 @@ Update UpdateFor(ScatterReduction reduction, Update unnamed) {
   return unnamed;
 }
 
+// An operand of the sizes of `index` whose elements are all `element`.
+TensorView RepeatedAt(const TensorView& index, DType dtype, ScalarElement& element) {
+  TensorView repeated;
+  repeated.dtype = dtype;
+  repeated.sizes = index.sizes;
+  repeated.strides = Strides(index.rank(), 0);
+  repeated.data = element.data();
+  return repeated;
+}
+
+// The neutral element of an update, for a dtype with loops of all updates.
+EValue NeutralElement(Update update, DType dtype) {
+  if (update == Update::kMultiply) return EValue(int64_t{1});
+  if (update == Update::kAdd) return EValue(int64_t{0});
+  const bool maximum = update == Update::kMaximum;
+  if (IsFloatingPoint(dtype)) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    return EValue(maximum ? -kInfinity : kInfinity);
+  }
+  const auto limits = [&](auto zero) {
+    using Limits = std::numeric_limits<decltype(zero)>;
+    return EValue(int64_t{maximum ? Limits::lowest() : Limits::max()});
+  };
+  return dtype == DType::kInt32 ? limits(int32_t{}) : limits(int64_t{});
+}
+
+template <class T>
+void DivideByCounts(const TensorView& out_view, const TensorView& counts_view) {
+  const TensorView out = AtLeastVector(out_view), counts = AtLeastVector(counts_view);
+  const int last = out.rank() - 1;
+  Sizes outer = out.sizes;
+  outer.erase(last);
+  for (StridedIterator<2> it(outer, {out.strides, counts.strides}); !it.done(); it.Next()) {
+    T* const to = out.as<T>() + it.offset(0);
+    const int64_t* const count = counts.as<const int64_t>() + it.offset(1);
+    for (int64_t i = 0; i < out.sizes[last]; ++i) {
+      const int64_t n = std::max<int64_t>(count[i * counts.strides[last]], 1);
+      to[i * out.strides[last]] /= static_cast<T>(n);
+    }
+  }
+}
+
+// Divides the elements of `out`, sums, by the number of their summands.
+absl::Status DivideByCounts(const KernelContext& context, const Call& call, int dim,
+                            const TensorView& out) {
+  ABSL_ASSIGN_OR_RETURN(int64_t* const memory, ScratchArray<int64_t>(context, out.numel()));
+  std::fill_n(memory, out.numel(), call.include_self ? 1 : 0);
+  const TensorView counts = TensorView::Contiguous(DType::kInt64, out.sizes, memory);
+  ABSL_ASSIGN_OR_RETURN(ScalarElement one,
+                        ScalarElement::Create(EValue(int64_t{1}), DType::kInt64));
+  ABSL_RETURN_IF_ERROR(ScatterInto(counts, dim, *call.index,
+                                   RepeatedAt(*call.index, DType::kInt64, one),
+                                   FindScatterLoops(Update::kAdd, DType::kInt64)));
+  if (out.dtype == DType::kFloat32) {
+    DivideByCounts<float>(out, counts);
+  } else {
+    DivideByCounts<double>(out, counts);
+  }
+  return absl::OkStatus();
+}
+
 // `kUnnamed`: the update of calls that do not name a reduction.
 template <Update kUnnamed>
 absl::Status Scatter(KernelContext& context, const Call& call) {
   const TensorView& self = *call.self;
-  const ScatterLoops loops = FindScatterLoops(UpdateFor(call.reduction, kUnnamed), self.dtype);
+  const Update update = UpdateFor(call.reduction, kUnnamed);
+  const ScatterLoops loops = FindScatterLoops(update, self.dtype);
   if (loops.indexed == nullptr)
     return absl::InternalError("the call changed after the kernel was chosen");
   ABSL_RETURN_IF_ERROR(ExpectNumbers("self", self));
@@ -106,29 +169,40 @@ absl::Status Scatter(KernelContext& context, const Call& call) {
     src = *call.src;
   } else {
     ABSL_ASSIGN_OR_RETURN(element, ScalarElement::Create(call.value, self.dtype));
-    src.dtype = self.dtype;
-    src.sizes = call.index->sizes;
-    src.strides = Strides(call.index->rank(), 0);
-    src.data = element.data();
+    src = RepeatedAt(*call.index, self.dtype, element);
   }
   ABSL_ASSIGN_OR_RETURN(const int dim, call.CheckShapes());
   ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, self.dtype, self));
   CopyConvertible(self, *out);
-  return ScatterInto(*out, dim, *call.index, src, loops);
+  if (!call.include_self) {
+    ABSL_ASSIGN_OR_RETURN(ScalarElement neutral,
+                          ScalarElement::Create(NeutralElement(update, self.dtype), self.dtype));
+    ABSL_RETURN_IF_ERROR(ScatterInto(*out, dim, *call.index,
+                                     RepeatedAt(*call.index, self.dtype, neutral),
+                                     FindScatterLoops(Update::kAssign, self.dtype)));
+  }
+  ABSL_RETURN_IF_ERROR(ScatterInto(*out, dim, *call.index, src, loops));
+  if (call.reduction != ScatterReduction::kMean) return absl::OkStatus();
+  return DivideByCounts(context, call, dim, *out);
 }
 
-// Means, and reductions without self, need several passes: the reference kernel has them.
+uint64_t Scratch(const KernelContext&, const Call& call) {
+  if (call.reduction != ScatterReduction::kMean) return 0;
+  return ScratchBytesOf<int64_t>(CheckedInt(call.self->numel()));
+}
+
+// Means of integers are rounded by the reference kernel.
 template <Update kUnnamed>
 bool Accepts(const KernelContext& context, const Call& call) {
-  return call.reduction != ScatterReduction::kMean && call.include_self &&
+  return (call.reduction != ScatterReduction::kMean || IsFloatingPoint(call.self->dtype)) &&
          kRunTypes.contains(call.self->dtype) &&
          FindScatterLoops(UpdateFor(call.reduction, kUnnamed), call.self->dtype).indexed != nullptr;
 }
 
 template <Update kUnnamed>
 constexpr Kernel Row(std::string_view op, std::string_view signature, std::string_view name) {
-  return KernelRow<&Scatter<kUnnamed>, &Accepts<kUnnamed>>(op, signature, name,
-                                                           KernelEngine::kHighway);
+  return KernelRow<&Scatter<kUnnamed>, &Accepts<kUnnamed>, &Scratch>(op, signature, name,
+                                                                     KernelEngine::kHighway);
 }
 
 constexpr Kernel kKernels[] = {

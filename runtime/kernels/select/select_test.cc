@@ -91,7 +91,9 @@ TEST(ScatterTest, EveryLengthDimensionDtypeAndLayout) {
           "aten.scatter.reduce", "aten.scatter.value_reduce", "aten.scatter_reduce.two"}) {
       const std::string name = op;
       std::vector<std::string_view> reductions = {""};
-      if (name == "aten.scatter_reduce.two") reductions = {"sum", "prod", "amax", "amin"};
+      const bool reduces = name == "aten.scatter_reduce.two";
+      if (reduces) reductions = {"sum", "prod", "amax", "amin"};
+      if (reduces && IsFloatingPoint(dtype)) reductions.push_back("mean");
       if (name == "aten.scatter.reduce" || name == "aten.scatter.value_reduce")
         reductions = {"add", "multiply"};
       for (std::string_view reduce : reductions) {
@@ -99,7 +101,10 @@ TEST(ScatterTest, EveryLengthDimensionDtypeAndLayout) {
                                  Layout layout) {
           KernelCall call = Scattered(op, dtype, self, dim, index, layout);
           if (!reduce.empty()) call.arguments.push_back(EValue(reduce));
-          if (name == "aten.scatter_reduce.two") call.arguments.push_back(EValue(true));
+          if (reduces) call.arguments.push_back(EValue(true));
+          ASSERT_TRUE(comparison.Compare(call));
+          if (!reduces) return;
+          call.arguments.back() = EValue(false);  // without self
           ASSERT_TRUE(comparison.Compare(call));
         };
         for (int64_t n : {1, 2, 7, 16, 33, 1025}) {
