@@ -9,7 +9,6 @@
 #include "exir/decompositions/decompose.h"
 #include "exir/functionalize/rebase_as_strided.h"
 #include "exir/pass_manager/pass_manager.h"
-#include "exir/passes/seed_random_ops.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
@@ -73,20 +72,20 @@ exir::ExportedProgram WithoutComposites(exir::ExportedProgram archive,
 }
 
 absl::StatusOr<ReferenceProgram> ReferenceProgram::Create(const exir::ExportedProgram& archive,
-                                                          const exir::ExportedProgram& edge,
+                                                          EdgeProgramSource edge, bool is_random,
                                                           const KernelRegistry& kernels,
                                                           InputsOfCall inputs) {
   absl::StatusOr<exir::Interpreter> interpreter =
-      edge.state_dict.contains(std::string(exir::kRandomState))
-          ? absl::UnimplementedError("it uses random numbers, whose seed lowering sets")
-          : CreateInterpreter(archive, kernels);
+      is_random ? absl::UnimplementedError("it uses random numbers, whose seed lowering sets")
+                : CreateInterpreter(archive, kernels);
   std::string why_edge;
   if (!interpreter.ok()) {
     why_edge = std::string(FromAbsl(interpreter.status().message()));
-    interpreter = CreateInterpreter(edge, kernels);
+    ABSL_ASSIGN_OR_RETURN(const exir::ExportedProgram* program, edge());
+    interpreter = CreateInterpreter(*program, kernels);
     if (!interpreter.ok()) return interpreter.status();
   }
-  return ReferenceProgram(edge, kernels, std::move(inputs), *std::move(interpreter),
+  return ReferenceProgram(std::move(edge), kernels, std::move(inputs), *std::move(interpreter),
                           std::move(why_edge));
 }
 
@@ -94,7 +93,8 @@ absl::StatusOr<exir::CallOutcome> ReferenceProgram::Run(int call) {
   absl::StatusOr<exir::CallOutcome> done = Interpret(interpreter_, inputs_, call);
   if (done.ok() || !why_edge_.empty()) return done;
   why_edge_ = std::string(FromAbsl(done.status().message()));
-  ABSL_ASSIGN_OR_RETURN(interpreter_, CreateInterpreter(*edge_, *kernels_));
+  ABSL_ASSIGN_OR_RETURN(const exir::ExportedProgram* program, edge_());
+  ABSL_ASSIGN_OR_RETURN(interpreter_, CreateInterpreter(*program, *kernels_));
   for (int earlier = 0; earlier < call; ++earlier) {
     ABSL_RETURN_IF_ERROR(Interpret(interpreter_, inputs_, earlier).status());
   }

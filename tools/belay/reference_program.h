@@ -20,6 +20,10 @@ namespace belay::tools {
 // Returns the inputs of the call with this number.
 using InputsOfCall = std::function<absl::StatusOr<CallInputs>(int call)>;
 
+// Returns the edge program of the archive, converted by the first call; errors of the conversion.
+// Valid as long as the function.
+using EdgeProgramSource = std::function<absl::StatusOr<const exir::ExportedProgram*>()>;
+
 // Interprets one more call. Errors of the interpreter and of `inputs`.
 absl::StatusOr<exir::CallOutcome> Interpret(exir::Interpreter& interpreter,
                                             const InputsOfCall& inputs, int call);
@@ -41,11 +45,13 @@ absl::Status AddIndependentKernels(const MethodPlan& judged, KernelRegistry& reg
 // first call on. Move-only.
 class ReferenceProgram {
  public:
-  // Uses the preferred kernel of the registry for each call.
+  // Uses the preferred kernel of the registry for each call. `is_random`: lowering sets the seed of
+  // the program's random numbers, so that only the edge program is comparable.
+  // Calls `edge` only if the archive's program cannot be interpreted; returns its errors, and
   // kUnimplemented, as Interpreter::Create, if neither program can be interpreted. The programs and
   // the kernels must outlive the result.
   static absl::StatusOr<ReferenceProgram> Create(const exir::ExportedProgram& archive,
-                                                 const exir::ExportedProgram& edge,
+                                                 EdgeProgramSource edge, bool is_random,
                                                  const KernelRegistry& kernels,
                                                  InputsOfCall inputs);
 
@@ -57,15 +63,15 @@ class ReferenceProgram {
   const std::string& why_edge() const { return why_edge_; }
 
  private:
-  ReferenceProgram(const exir::ExportedProgram& edge, const KernelRegistry& kernels,
-                   InputsOfCall inputs, exir::Interpreter interpreter, std::string why_edge)
-      : edge_(&edge),
+  ReferenceProgram(EdgeProgramSource edge, const KernelRegistry& kernels, InputsOfCall inputs,
+                   exir::Interpreter interpreter, std::string why_edge)
+      : edge_(std::move(edge)),
         kernels_(&kernels),
         inputs_(std::move(inputs)),
         interpreter_(std::move(interpreter)),
         why_edge_(std::move(why_edge)) {}
 
-  const exir::ExportedProgram* edge_;
+  EdgeProgramSource edge_;
   const KernelRegistry* kernels_;
   InputsOfCall inputs_;
   exir::Interpreter interpreter_;

@@ -41,6 +41,9 @@ class ReferenceProgramTest : public ::testing::Test {
     ASSERT_OK_AND_ASSIGN(ops_, exir::CreateStandardOps());
     ASSERT_OK(AddReferenceKernels(kernels_));
   }
+  static EdgeProgramSource Source(const exir::ExportedProgram& edge) {
+    return [&edge] { return &edge; };
+  }
   // Ones; the size is the call's number + 1.
   static absl::StatusOr<CallInputs> Ones(int call) {
     CallInputs inputs;
@@ -66,7 +69,7 @@ TEST_F(ReferenceProgramTest, InterpretsArchiveProgramIfPossible) {
   const auto archive = exir::ParseOrDie(Counter("s0", kSum), *ops_);
   const auto edge = exir::ParseOrDie(Counter("s0", kCount), *ops_);
   ASSERT_OK_AND_ASSIGN(ReferenceProgram reference,
-                       ReferenceProgram::Create(archive, edge, kernels_, &Ones));
+                       ReferenceProgram::Create(archive, Source(edge), false, kernels_, &Ones));
   for (int call = 0; call < 3; ++call) {
     ASSERT_OK_AND_ASSIGN(const exir::CallOutcome done, reference.Run(call));
     EXPECT_THAT(ToVector<float>(*done.outputs[0].tensor()), ElementsAre(call));
@@ -78,7 +81,7 @@ TEST_F(ReferenceProgramTest, EdgeProgramContinuesWithEarlierState) {
   const auto archive = exir::ParseOrDie(Counter("1", kCount), *ops_);  // one element only
   const auto edge = exir::ParseOrDie(Counter("s0", kCount), *ops_);
   ASSERT_OK_AND_ASSIGN(ReferenceProgram reference,
-                       ReferenceProgram::Create(archive, edge, kernels_, &Ones));
+                       ReferenceProgram::Create(archive, Source(edge), false, kernels_, &Ones));
   ASSERT_OK(reference.Run(0));
   EXPECT_EQ(reference.why_edge(), "");
   ASSERT_OK(reference.Run(1));
@@ -91,7 +94,7 @@ TEST_F(ReferenceProgramTest, EdgeProgramContinuesWithEarlierState) {
 TEST_F(ReferenceProgramTest, UnimplementedIfNeitherProgramHasKernels) {
   const auto program = exir::ParseOrDie(Counter("s0", kCount), *ops_);
   const KernelRegistry none;
-  EXPECT_THAT(ReferenceProgram::Create(program, program, none, &Ones).status(),
+  EXPECT_THAT(ReferenceProgram::Create(program, Source(program), false, none, &Ones).status(),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("interpreter: ")));
 }
 
@@ -100,7 +103,7 @@ TEST_F(ReferenceProgramTest, ReturnsErrorsOfEdgeProgram) {
   for (const char* size : {"1", "2"}) {  // fails in this call, or in the one before
     const auto edge = exir::ParseOrDie(Counter(size, kCount), *ops_);
     ASSERT_OK_AND_ASSIGN(ReferenceProgram reference,
-                         ReferenceProgram::Create(archive, edge, kernels_, &Ones));
+                         ReferenceProgram::Create(archive, Source(edge), false, kernels_, &Ones));
     ASSERT_OK(reference.Run(0));
     EXPECT_THAT(reference.Run(1),
                 StatusIs(absl::StatusCode::kInvalidArgument,
@@ -110,13 +113,33 @@ TEST_F(ReferenceProgramTest, ReturnsErrorsOfEdgeProgram) {
   }
 }
 
+TEST_F(ReferenceProgramTest, ConvertsToEdgeOnlyIfNeeded) {
+  const auto archive = exir::ParseOrDie(Counter("s0", kCount), *ops_);
+  const EdgeProgramSource none = []() -> absl::StatusOr<const exir::ExportedProgram*> {
+    return absl::InternalError("no edge program");
+  };
+  ASSERT_OK_AND_ASSIGN(ReferenceProgram reference,
+                       ReferenceProgram::Create(archive, none, false, kernels_, &Ones));
+  ASSERT_OK(reference.Run(0));
+  EXPECT_THAT(ReferenceProgram::Create(archive, none, true, kernels_, &Ones).status(),
+              StatusIs(absl::StatusCode::kInternal, "no edge program"));
+}
+
+TEST_F(ReferenceProgramTest, InterpretsEdgeProgramWithRandomNumbers) {
+  const auto archive = exir::ParseOrDie(Counter("s0", kSum), *ops_);
+  const auto edge = exir::ParseOrDie(Counter("s0", kCount), *ops_);
+  ASSERT_OK_AND_ASSIGN(const ReferenceProgram reference,
+                       ReferenceProgram::Create(archive, Source(edge), true, kernels_, &Ones));
+  EXPECT_THAT(reference.why_edge(), HasSubstr("random numbers"));
+}
+
 TEST_F(ReferenceProgramTest, ReportsMissingInputs) {
   const auto program = exir::ParseOrDie(Counter("s0", kCount), *ops_);
   const InputsOfCall inputs = [](int call) -> absl::StatusOr<CallInputs> {
     return absl::NotFoundError(absl::StrCat("no input of call ", call));
   };
   ASSERT_OK_AND_ASSIGN(ReferenceProgram reference,
-                       ReferenceProgram::Create(program, program, kernels_, inputs));
+                       ReferenceProgram::Create(program, Source(program), false, kernels_, inputs));
   EXPECT_THAT(reference.Run(0), StatusIs(absl::StatusCode::kNotFound, "no input of call 0"));
 }
 

@@ -238,16 +238,28 @@ absl::StatusOr<Verification> VerifyWithArchive(const VerifyOptions& options,
   import.model_name = chosen.model;
   ABSL_ASSIGN_OR_RETURN(exir::ExportedProgram archive,
                         exir::ModelReader(*ops).Import(chosen.path, import));
-  ABSL_ASSIGN_OR_RETURN(exir::ExportedProgram edge, exir::ToEdge(archive.Clone()));
+  const exir::ExportedProgram source = archive.Clone();
+  exir::ToEdgeOptions to_edge;
+  std::optional<exir::ExportedProgram> converted;
+  const EdgeProgramSource edge = [&]() -> absl::StatusOr<const exir::ExportedProgram*> {
+    if (!converted.has_value()) {
+      ABSL_ASSIGN_OR_RETURN(converted, exir::ToEdge(source.Clone(), to_edge));
+    }
+    return &*converted;
+  };
+  const exir::ExportedProgram* lowered = &source;  // only its inputs are compared with a file's
+  if (options.program.empty()) {
+    ABSL_ASSIGN_OR_RETURN(lowered, edge());
+  }
   ABSL_ASSIGN_OR_RETURN(
       const auto session,
-      OpenVerifiedMethod(options, max_sizes, edge, partitioners.chosen.Of(options.method)));
+      OpenVerifiedMethod(options, max_sizes, *lowered, partitioners.chosen.Of(options.method)));
   opened(*session->program);
   Method& method = *session->method;
-  if (const auto state = method.GetState(exir::kRandomState); state.ok()) {
-    exir::ToEdgeOptions seeded;
-    seeded.random_seed = state->as<int64_t>()[0];  // the seed in the file
-    ABSL_ASSIGN_OR_RETURN(edge, exir::ToEdge(archive.Clone(), seeded));
+  const auto random = method.GetState(exir::kRandomState);
+  if (random.ok()) {
+    to_edge.random_seed = random->as<int64_t>()[0];  // the seed in the file
+    converted.reset();
   }
   KernelRegistry reference_kernels;
   ABSL_RETURN_IF_ERROR(AddReferenceKernels(reference_kernels));
@@ -261,11 +273,15 @@ absl::StatusOr<Verification> VerifyWithArchive(const VerifyOptions& options,
   };
   KernelRegistry independent_kernels = reference_kernels;
   ABSL_RETURN_IF_ERROR(AddIndependentKernels(method.plan(), independent_kernels));
-  ABSL_ASSIGN_OR_RETURN(ReferenceProgram reference,
-                        ReferenceProgram::Create(archive, edge, independent_kernels, inputs));
+  ABSL_ASSIGN_OR_RETURN(
+      ReferenceProgram reference,
+      ReferenceProgram::Create(archive, edge, random.ok(), independent_kernels, inputs));
   const exir::Closeness closeness{.atol = options.atol, .rtol = options.rtol, .by_precision = true};
-  const Subject subject{options,           max_sizes, edge,     session->kernels,
-                        reference_kernels, inputs,    closeness};
+  const auto make_subject = [&]() -> absl::StatusOr<Subject> {
+    ABSL_ASSIGN_OR_RETURN(const exir::ExportedProgram* program, edge());
+    return Subject{options,           max_sizes, *program, session->kernels,
+                   reference_kernels, inputs,    closeness};
+  };
 
   result.num_outputs = method.num_outputs();
   result.closeness = closeness;
@@ -279,21 +295,23 @@ absl::StatusOr<Verification> VerifyWithArchive(const VerifyOptions& options,
         findings, CompareCall(method, expected, given, call, closeness, result.deviations, got));
     if (findings.empty()) continue;
     // The reference kernels decide.
-    ABSL_ASSIGN_OR_RETURN(reference,
-                          ReferenceProgram::Create(archive, edge, reference_kernels, inputs));
+    ABSL_ASSIGN_OR_RETURN(
+        reference, ReferenceProgram::Create(archive, edge, random.ok(), reference_kernels, inputs));
     for (int earlier = 0; earlier < call; ++earlier) {
       ABSL_RETURN_IF_ERROR(reference.Run(earlier).status());
     }
     ABSL_ASSIGN_OR_RETURN(expected, reference.Run(call));
     findings = Differences(call, expected, got, closeness);
     if (findings.empty()) continue;
+    ABSL_ASSIGN_OR_RETURN(const Subject subject, make_subject());
     const SetupOfSubject setup = MakeSetup(subject, method.plan(), partitioners);
     result.origin = FindOrigin(subject, reference, expected, call, setup.lowering);
   }
   if (options.gaps) {
+    ABSL_ASSIGN_OR_RETURN(const Subject subject, make_subject());
     const SetupOfSubject setup = MakeSetup(subject, method.plan(), partitioners);
     ABSL_ASSIGN_OR_RETURN(const CallInputs given, inputs(0));
-    ABSL_ASSIGN_OR_RETURN(result.gaps, MeasureNodeGaps(edge, given.values, setup.lowering));
+    ABSL_ASSIGN_OR_RETURN(result.gaps, MeasureNodeGaps(subject.edge, given.values, setup.lowering));
   }
   result.why_edge = reference.why_edge();
   return result;
