@@ -1,7 +1,6 @@
 #include "exir/passes/sink_permutes.h"
 
 #include <algorithm>
-#include <deque>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -55,8 +54,8 @@ class Sinking {
       if (graph_.node(id).target->aten() == permute_) queue_.push_back(id);
     }
     bool changed = false;
-    for (; !queue_.empty(); queue_.pop_front()) {
-      const NodeId id = queue_.front();
+    for (size_t i = 0; i < queue_.size(); ++i) {  // grows
+      const NodeId id = queue_[i];
       if (graph_.contains(id)) changed |= Sink(id);
     }
     return changed;
@@ -231,7 +230,7 @@ class Sinking {
   const OpOverload* const permute_;
   GraphEditor editor_;
   const Graph& graph_;
-  std::deque<NodeId> queue_;
+  std::vector<NodeId> queue_;  // permutations, also new ones
 };
 
 }  // namespace

@@ -154,11 +154,8 @@ absl::Status DivideByCounts(const KernelContext& context, const Call& call, int 
   return absl::OkStatus();
 }
 
-// `kUnnamed`: the update of calls that do not name a reduction.
-template <Update kUnnamed>
-absl::Status Scatter(KernelContext& context, const Call& call) {
+absl::Status ScatterBy(KernelContext& context, const Call& call, Update update) {
   const TensorView& self = *call.self;
-  const Update update = UpdateFor(call.reduction, kUnnamed);
   const ScatterLoops loops = FindScatterLoops(update, self.dtype);
   if (loops.indexed == nullptr)
     return absl::InternalError("the call changed after the kernel was chosen");
@@ -184,6 +181,12 @@ absl::Status Scatter(KernelContext& context, const Call& call) {
   ABSL_RETURN_IF_ERROR(ScatterInto(*out, dim, *call.index, src, loops));
   if (call.reduction != ScatterReduction::kMean) return absl::OkStatus();
   return DivideByCounts(context, call, dim, *out);
+}
+
+// `kUnnamed`: the update of calls that do not name a reduction.
+template <Update kUnnamed>
+absl::Status Scatter(KernelContext& context, const Call& call) {
+  return ScatterBy(context, call, UpdateFor(call.reduction, kUnnamed));
 }
 
 uint64_t Scratch(const KernelContext&, const Call& call) {
