@@ -14,6 +14,7 @@
 #include "runtime/core/npy.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
+#include "runtime/llm/tokenizer/write_tokenizer_tables.h"
 
 namespace belay::fuzz {
 namespace {
@@ -212,6 +213,16 @@ constexpr std::string_view kTokenizers[] = {
 {"type":"Metaspace","replacement":"_"}]}})json"sv,
 };
 
+// The first tokenizer as tables.
+void AddTokenizerTables(Seeds& seeds) {
+  const std::string_view seed = kTokenizers[0];
+  const size_t json = seed.find('\0') + 1;
+  const auto tables = llm::WriteTokenizerTables(seed.substr(json));
+  if (tables.ok()) {
+    seeds.push_back({"tokenizer_json", "tables", absl::StrCat(seed.substr(0, json), *tables)});
+  }
+}
+
 // Messages, a zero byte, and a chat template.
 constexpr std::string_view kChatTemplates[] = {
     R"json([{"role":"user","content":"Hi"}])json"
@@ -328,6 +339,7 @@ void AddTextSeeds(Seeds& seeds) {
   AddSavedPrograms(seeds);
   AddTexts(seeds, "command_line", kCommandLines);
   AddTexts(seeds, "tokenizer_json", kTokenizers);
+  AddTokenizerTables(seeds);
   AddTexts(seeds, "chat_template", kChatTemplates);
   AddArrays(seeds);
 }

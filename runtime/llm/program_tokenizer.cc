@@ -29,6 +29,10 @@ absl::StatusOr<std::string_view> CheckedData(const Program& program, std::string
 }  // namespace
 
 absl::StatusOr<Tokenizer> ReadTokenizer(const Program& program, const TokenizerLimits& limits) {
+  const absl::StatusOr<std::string_view> tables =
+      CheckedData(program, kTokenizerTablesKey, "tokenizer");
+  if (tables.ok()) return Tokenizer::FromTables(AsBytes(*tables), limits);
+  if (!absl::IsNotFound(tables.status())) return tables.status();
   ABSL_ASSIGN_OR_RETURN(const std::string_view json,
                         CheckedData(program, kTokenizerKey, "tokenizer"));
   return Tokenizer::FromJson(json, limits);

@@ -11,13 +11,17 @@
 
 namespace belay::llm {
 
-// Key of the named data with the content of a `tokenizer.json` (`belay lower --tokenizer`).
+// Key of the named data with the content of a `tokenizer.json`: of saved programs, and of program
+// files whose tokenizer has no tables.
 inline constexpr std::string_view kTokenizerKey = "belay.tokenizer_json";
+// Key of the named data with the tables of tokenizer_tables.h (`belay lower`).
+inline constexpr std::string_view kTokenizerTablesKey = "belay.tokenizer";
 
-// Reads the tokenizer of a program file, after checking the digest of its segment. O(size).
+// Reads the tokenizer of a program file, after checking the digest of its segment. Tables are used
+// in place: the program must outlive the tokenizer. O(size).
 //   kNotFound         the program has no tokenizer
 //   kDataLoss         the digest differs
-//   errors of Tokenizer::FromJson
+//   errors of Tokenizer::FromTables and FromJson
 absl::StatusOr<Tokenizer> ReadTokenizer(const Program& program, const TokenizerLimits& limits = {});
 
 // Key of the named data with the JSON that ChatTemplate::FromJson reads (`belay lower

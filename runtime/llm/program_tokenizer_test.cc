@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
 #include "runtime/llm/llm_testing.h"
+#include "runtime/llm/tokenizer/write_tokenizer_tables.h"
 
 namespace belay::llm {
 namespace {
@@ -34,6 +35,16 @@ TEST(ProgramTokenizerTest, ReadsTheTokenizer) {
   ASSERT_OK_AND_ASSIGN(const TestProgram test, WithData(kTokenizerKey, kJson));
   ASSERT_OK_AND_ASSIGN(const Tokenizer tokenizer, ReadTokenizer(*test.program));
   EXPECT_THAT(*tokenizer.Encode("aab"), ElementsAre(0, 2));
+}
+
+TEST(ProgramTokenizerTest, ReadsTables) {
+  ASSERT_OK_AND_ASSIGN(const std::string tables, WriteTokenizerTables(kJson));
+  ASSERT_OK_AND_ASSIGN(const TestProgram test, WithData(kTokenizerTablesKey, tables));
+  ASSERT_OK_AND_ASSIGN(const Tokenizer tokenizer, ReadTokenizer(*test.program));
+  EXPECT_THAT(*tokenizer.Encode("aab"), ElementsAre(0, 2));
+  ASSERT_OK_AND_ASSIGN(const TestProgram other, WithData(kTokenizerTablesKey, kJson));
+  EXPECT_THAT(ReadTokenizer(*other.program),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("expected tables")));
 }
 
 TEST(ProgramTokenizerTest, ReadsTheChatTemplate) {

@@ -19,6 +19,7 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/core/utf8.h"
 #include "runtime/llm/program_tokenizer.h"
+#include "runtime/llm/tokenizer/write_tokenizer_tables.h"
 #include "runtime/schema/companion_name.h"
 #include "tools/belay/archive_model.h"
 #include "tools/belay/chat_template_files.h"
@@ -154,6 +155,17 @@ void Set(std::string_view key, absl::Span<const std::byte> bytes, NamedStorages&
   data.emplace_back(key, std::move(value));
 }
 
+// Adds the tables of a tokenizer, or the document if it has none.
+absl::Status AddTokenizer(const exir::Storage& json, exir::NamedDataStore& data) {
+  const absl::StatusOr<std::string> tables = llm::WriteTokenizerTables(AsString(json.bytes));
+  if (!tables.ok()) return data.Add(llm::kTokenizerKey, json);
+  const absl::Span<const std::byte> bytes = AsBytes(*tables);
+  exir::NamedDataOptions options;
+  options.alignment = alignof(uint32_t);
+  return data.Add(llm::kTokenizerTablesKey, exir::Storage::Own({bytes.begin(), bytes.end()}),
+                  options);
+}
+
 // Reads the tokenizer and the chat templates of the options, and adds all named data to the
 // program.
 absl::Status AddNamedData(const LowerOptions& options, Lowering& lowering) {
@@ -167,7 +179,11 @@ absl::Status AddNamedData(const LowerOptions& options, Lowering& lowering) {
     Set(llm::kChatTemplateKey, AsBytes(json), data);
   }
   for (const auto& [key, storage] : data) {
-    ABSL_RETURN_IF_ERROR(lowering.named_data.Add(key, storage));
+    if (key == llm::kTokenizerKey) {
+      ABSL_RETURN_IF_ERROR(AddTokenizer(storage, lowering.named_data));
+    } else {
+      ABSL_RETURN_IF_ERROR(lowering.named_data.Add(key, storage));
+    }
   }
   if (!data.empty()) lowering.pipeline.emit.named_data = &lowering.named_data.output();
   return absl::OkStatus();

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -25,25 +24,15 @@
 namespace belay::llm {
 namespace {
 
-struct Merge {
-  uint32_t rank;
-  int32_t token;
-};
 struct BpeOptions {
   std::optional<int32_t> unknown;
   std::string prefix;  // of the characters of a piece after the first
   std::string suffix;  // of the last character of a piece
   bool fuse_unknown = false, byte_fallback = false, ignore_merges = false;
 };
-using Merges = absl::flat_hash_map<uint64_t, Merge>;
-
-uint64_t PairKey(int32_t left, int32_t right) {
-  return uint64_t{static_cast<uint32_t>(left)} << 32 | static_cast<uint32_t>(right);
-}
-
 class BpeModel : public TokenModel {
  public:
-  BpeModel(Vocabulary vocabulary, BpeOptions options, Merges merges)
+  BpeModel(Vocabulary vocabulary, BpeOptions options, MergeTable merges)
       : TokenModel(std::move(vocabulary)),
         options_(std::move(options)),
         merges_(std::move(merges)) {}
@@ -57,6 +46,7 @@ class BpeModel : public TokenModel {
     }
     MergeAll(Characters(piece), tokens);
   }
+  const MergeTable* merges() const override { return &merges_; }
 
  private:
   // Returns the tokens of the characters.
@@ -86,11 +76,6 @@ class BpeModel : public TokenModel {
     return tokens;
   }
 
-  const Merge* MergeOf(int32_t left, int32_t right) const {
-    const auto it = merges_.find(PairKey(left, right));
-    return it == merges_.end() ? nullptr : &it->second;
-  }
-
   // A list of symbols, and a queue of merges by rank, then position: O(n log n).
   void MergeAll(const std::vector<int32_t>& symbols, std::vector<int32_t>& tokens) const {
     struct Symbol {
@@ -116,8 +101,8 @@ class BpeModel : public TokenModel {
     const auto add = [&](ptrdiff_t left) {
       if (left < 0 || at(left).next < 0) return;
       const int32_t a = at(left).token, b = at(at(left).next).token;
-      if (const Merge* merge = MergeOf(a, b); merge != nullptr) {
-        queue.push({merge->rank, left, a, b, merge->token});
+      if (const std::optional<uint32_t> rank = merges_.Find(a, b); rank.has_value()) {
+        queue.push({*rank, left, a, b, merges_.merge(*rank).token});
       }
     };
     for (ptrdiff_t i = 0; i < count; ++i) add(i);
@@ -139,7 +124,7 @@ class BpeModel : public TokenModel {
   }
 
   const BpeOptions options_;
-  const Merges merges_;
+  const MergeTable merges_;
 };
 
 // A merge is ["left", "right"], or "left right" in older files.
@@ -164,12 +149,10 @@ absl::StatusOr<std::pair<std::string_view, std::string_view>> ReadMerge(
 // Reads merges in blocks, so that the cache misses of their lookups overlap.
 class MergeReader {
  public:
-  // `count`: merges for which memory is reserved.
+  // `count`: maximum number of merges.
   MergeReader(const JsonValue& json, const Vocabulary& vocabulary, std::string_view prefix,
               size_t count)
-      : json_(json), vocabulary_(vocabulary), prefix_(prefix) {
-    merges_.reserve(count);
-  }
+      : json_(json), vocabulary_(vocabulary), prefix_(prefix), merges_(count) {}
 
   absl::Status Add(simdjson::dom::element element, size_t index) {
     ABSL_ASSIGN_OR_RETURN(const auto pair, ReadMerge(json_, element, index));
@@ -184,7 +167,7 @@ class MergeReader {
     if (size_ < kBlock) return absl::OkStatus();
     return AddBlock();
   }
-  absl::StatusOr<Merges> Finish() && {
+  absl::StatusOr<MergeTable> Finish() && {
     ABSL_RETURN_IF_ERROR(AddBlock());
     return std::move(merges_);
   }
@@ -195,7 +178,7 @@ class MergeReader {
   absl::Status AddBlock() {
     std::array<int32_t, 3 * kBlock> ids;
     vocabulary_.FindAll(absl::MakeConstSpan(strings_).first(3 * size_), absl::MakeSpan(ids));
-    for (size_t i = 0; i < size_; ++i) merges_.prefetch(PairKey(ids[3 * i], ids[3 * i + 1]));
+    for (size_t i = 0; i < size_; ++i) merges_.Prefetch(ids[3 * i], ids[3 * i + 1]);
     for (size_t i = 0; i < size_; ++i) {
       const int32_t left = ids[3 * i], right = ids[3 * i + 1], both = ids[3 * i + 2];
       const size_t index = added_ + i;
@@ -204,7 +187,9 @@ class MergeReader {
                                         Quoted(strings_[3 * i]), ", ", Quoted(strings_[3 * i + 1]),
                                         " and their concatenation"));
       }
-      merges_.insert_or_assign(PairKey(left, right), Merge{static_cast<uint32_t>(index), both});
+      if (const absl::Status status = merges_.Add({left, right, both}); !status.ok()) {
+        return json_.Error(status);
+      }
     }
     added_ += size_;
     size_ = 0;
@@ -214,7 +199,7 @@ class MergeReader {
   const JsonValue& json_;
   const Vocabulary& vocabulary_;
   const std::string_view prefix_;
-  Merges merges_;
+  MergeTable merges_;
   size_t added_ = 0;  // merges before the block
   size_t size_ = 0;   // of the block
   // Left token, right token and their concatenation.
@@ -222,10 +207,33 @@ class MergeReader {
   std::array<std::string, kBlock> merged_;
 };
 
+absl::StatusOr<MergeTable> ReadMerges(const JsonValue& field, const Vocabulary& vocabulary,
+                                      std::string_view prefix, int64_t max_size) {
+  ABSL_ASSIGN_OR_RETURN(const simdjson::dom::array array, field.Array());
+  MergeReader reader(field, vocabulary, prefix,
+                     std::min(array.size(), static_cast<size_t>(max_size)));
+  size_t index = 0;
+  for (const simdjson::dom::element element : array) {
+    if (index >= static_cast<size_t>(max_size)) {
+      return field.Error(absl::StrCat("expected at most ", max_size, " merges"),
+                         absl::StatusCode::kResourceExhausted);
+    }
+    ABSL_RETURN_IF_ERROR(reader.Add(element, index));
+    ++index;
+  }
+  return std::move(reader).Finish();
+}
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<TokenModel>> ReadBpe(const JsonValue& json, int64_t max_size) {
-  ABSL_ASSIGN_OR_RETURN(Vocabulary vocabulary, Vocabulary::Read(json["vocab"], max_size));
+absl::StatusOr<std::unique_ptr<TokenModel>> ReadBpe(const JsonValue& json, int64_t max_size,
+                                                    const ModelTables* tables) {
+  Vocabulary vocabulary;
+  if (tables != nullptr) {
+    vocabulary = Vocabulary(tables->vocabulary);
+  } else {
+    ABSL_ASSIGN_OR_RETURN(vocabulary, Vocabulary::Read(json["vocab"], max_size));
+  }
   BpeOptions options;
   ABSL_ASSIGN_OR_RETURN(options.unknown, ReadToken(json["unk_token"], vocabulary));
   ABSL_ASSIGN_OR_RETURN(options.prefix, json["continuing_subword_prefix"].StringOr(""));
@@ -237,20 +245,12 @@ absl::StatusOr<std::unique_ptr<TokenModel>> ReadBpe(const JsonValue& json, int64
     ABSL_ASSIGN_OR_RETURN(const double dropout, json["dropout"].Double());
     if (dropout != 0) return json.Unsupported("dropout");
   }
-  const JsonValue field = json["merges"];
-  ABSL_ASSIGN_OR_RETURN(const simdjson::dom::array array, field.Array());
-  MergeReader reader(field, vocabulary, options.prefix,
-                     std::min(array.size(), static_cast<size_t>(max_size)));
-  size_t index = 0;
-  for (const simdjson::dom::element element : array) {
-    if (index >= static_cast<size_t>(max_size)) {
-      return field.Error(absl::StrCat("expected at most ", max_size, " merges"),
-                         absl::StatusCode::kResourceExhausted);
-    }
-    ABSL_RETURN_IF_ERROR(reader.Add(element, index));
-    ++index;
+  if (tables != nullptr) {
+    return std::make_unique<BpeModel>(std::move(vocabulary), std::move(options),
+                                      MergeTable(tables->merges));
   }
-  ABSL_ASSIGN_OR_RETURN(Merges merges, std::move(reader).Finish());
+  ABSL_ASSIGN_OR_RETURN(MergeTable merges,
+                        ReadMerges(json["merges"], vocabulary, options.prefix, max_size));
   return std::make_unique<BpeModel>(std::move(vocabulary), std::move(options), std::move(merges));
 }
 

@@ -3,6 +3,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "runtime/core/status_macros.h"
@@ -14,12 +15,12 @@
 #include "runtime/llm/tokenizer/pre_tokenizer.h"
 #include "runtime/llm/tokenizer/text_decoder.h"
 #include "runtime/llm/tokenizer/token_model.h"
+#include "runtime/llm/tokenizer/tokenizer_tables.h"
 
 namespace belay::llm {
 namespace {
 
 constexpr int kMaxDepth = 8;
-constexpr size_t kMaxJsonDepth = 64;
 
 // Tokens that are added before and after those of the text.
 struct PostProcessor {
@@ -88,6 +89,7 @@ absl::Status ReadPostProcessor(const JsonValue& json, int depth, PostProcessor& 
 }  // namespace
 
 struct Tokenizer::Impl {
+  std::vector<uint32_t> copy;  // of misaligned tables
   TokenizerLimits limits;
   Normalizer normalizer;
   PreTokenizer pre_tokenizer;
@@ -120,22 +122,45 @@ Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
 
-absl::StatusOr<Tokenizer> Tokenizer::FromJson(std::string_view json,
-                                              const TokenizerLimits& limits) {
+absl::StatusOr<std::unique_ptr<Tokenizer::Impl>> Tokenizer::Read(std::string_view json,
+                                                                 const TokenizerLimits& limits,
+                                                                 const ModelTables* tables) {
   simdjson::dom::parser parser;
   ABSL_ASSIGN_OR_RETURN(
       const simdjson::dom::element root,
-      ParseJson("tokenizer.json", json, limits.json_bytes, kMaxJsonDepth, parser));
+      ParseJson("tokenizer.json", json, limits.json_bytes, kMaxTokenizerJsonDepth, parser));
   const JsonValue document(root, "");
   auto impl = std::make_unique<Impl>();
   impl->limits = limits;
   ABSL_ASSIGN_OR_RETURN(impl->normalizer, Normalizer::Read(document["normalizer"]));
   ABSL_ASSIGN_OR_RETURN(impl->pre_tokenizer, PreTokenizer::Read(document["pre_tokenizer"]));
-  ABSL_ASSIGN_OR_RETURN(impl->model, TokenModel::Read(document["model"], limits.vocabulary));
+  ABSL_ASSIGN_OR_RETURN(impl->model,
+                        TokenModel::Read(document["model"], limits.vocabulary, tables));
   ABSL_ASSIGN_OR_RETURN(impl->added, AddedTokens::Read(document["added_tokens"], impl->normalizer,
                                                        limits.vocabulary));
   ABSL_RETURN_IF_ERROR(ReadPostProcessor(document["post_processor"], 0, impl->post_processor));
   ABSL_ASSIGN_OR_RETURN(impl->decoder, TextDecoder::Read(document["decoder"]));
+  return impl;
+}
+
+absl::StatusOr<Tokenizer> Tokenizer::FromJson(std::string_view json,
+                                              const TokenizerLimits& limits) {
+  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<Impl> impl, Read(json, limits, nullptr));
+  return Tokenizer(std::move(impl));
+}
+
+absl::StatusOr<Tokenizer> Tokenizer::FromTables(absl::Span<const std::byte> tables,
+                                                const TokenizerLimits& limits) {
+  std::vector<uint32_t> copy;
+  if (reinterpret_cast<uintptr_t>(tables.data()) % alignof(uint32_t) != 0) {
+    copy.resize((tables.size() + 3) / 4);
+    std::memcpy(copy.data(), tables.data(), tables.size());
+    tables = {reinterpret_cast<const std::byte*>(copy.data()), tables.size()};
+  }
+  ABSL_ASSIGN_OR_RETURN(const TokenizerTables parsed,
+                        ParseTokenizerTables(tables, limits.vocabulary));
+  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<Impl> impl, Read(parsed.json, limits, &parsed.model));
+  impl->copy = std::move(copy);
   return Tokenizer(std::move(impl));
 }
 

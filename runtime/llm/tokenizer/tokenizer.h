@@ -6,6 +6,7 @@
 #ifndef BELAY_RUNTIME_LLM_TOKENIZER_TOKENIZER_H_
 #define BELAY_RUNTIME_LLM_TOKENIZER_TOKENIZER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,13 +19,16 @@
 
 namespace belay::llm {
 
+struct ModelTables;
+
 struct TokenizerLimits {
   uint64_t json_bytes = uint64_t{256} << 20;
   int64_t vocabulary = int64_t{1} << 22;     // tokens and merges
   uint64_t text_bytes = uint64_t{64} << 20;  // of Encode
 };
 
-// Immutable; thread-safe. Move-only. Memory: about 50 bytes per token and 30 per merge.
+// Immutable; thread-safe. Move-only. Memory: about 40 bytes per token and 20 per merge, except for
+// those of tables.
 class Tokenizer {
  public:
   // Reads a file's content, which may be any bytes. Fields `truncation` and `padding` are ignored.
@@ -33,6 +37,12 @@ class Tokenizer {
   //   kResourceExhausted  a limit, or memory
   static absl::StatusOr<Tokenizer> FromJson(std::string_view json,
                                             const TokenizerLimits& limits = {});
+  // Reads the tables of tokenizer_tables.h, which may be any bytes. Aligned tables are used in place
+  // and must outlive the tokenizer.
+  //   kDataLoss, kInvalidArgument  a rule of tokenizer_tables.h is violated
+  //   errors of FromJson
+  static absl::StatusOr<Tokenizer> FromTables(absl::Span<const std::byte> tables,
+                                              const TokenizerLimits& limits = {});
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;
   ~Tokenizer();
@@ -60,6 +70,9 @@ class Tokenizer {
  private:
   struct Impl;
   explicit Tokenizer(std::unique_ptr<const Impl> impl);
+  static absl::StatusOr<std::unique_ptr<Impl>> Read(std::string_view json,
+                                                    const TokenizerLimits& limits,
+                                                    const ModelTables* tables);
   std::unique_ptr<const Impl> impl_;
 };
 
