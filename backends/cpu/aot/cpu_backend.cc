@@ -31,9 +31,10 @@ constexpr size_t kSharedBytes = 1024;
 absl::StatusOr<exir::PreprocessResult> Compile(exir::ExportedProgram program,
                                                absl::Span<const exir::CompileSpec> compile_specs,
                                                SharedConstants& constants, TiedTables& tables) {
-  ABSL_ASSIGN_OR_RETURN(const size_t choice,
-                        exir::CompileSpecChoice(compile_specs, "precision",
-                                                {"program", "bfloat16", "winograd", "direct"}));
+  ABSL_ASSIGN_OR_RETURN(
+      const size_t choice,
+      exir::CompileSpecChoice(compile_specs, "precision",
+                              {"program", "bfloat16", "winograd", "direct", "int8"}));
   const auto precision = static_cast<Precision>(choice);
   exir::NamedDataStore named_data;
   for (const exir::InputSpec& spec : program.signature.inputs) {

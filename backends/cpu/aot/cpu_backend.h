@@ -30,6 +30,8 @@ class CpuBackend final : public exir::Backend {
   //             (passes/narrow_products.h)
   //   winograd  3x3 convolutions use still fewer multiplications and round more
   //   direct    as program, but all convolutions sum products
+  //   int8      as program, but linear layers with integer weights quantize many rows of the input
+  //             to int8 in blocks of 32, as llama.cpp does (passes/quantize_rows.h)
   //
   //   kInvalidArgument  an unknown or repeated compile spec
   //   errors of the passes, EmitProgram and SerializeProgram

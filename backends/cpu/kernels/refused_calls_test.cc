@@ -288,19 +288,23 @@ TEST(RefusedCalls, Matmuls) {
                 {{"input", "u8[]", "input: expected a last dimension that is known"},
                  {"weight", "i8[64]", "weight: expected the packed shape [128]"},
                  {"input", "u8[0,65537]", "expected at most 65536 products in a sum, got 65537"}});
-  ExpectRefused(ValidCall("weight_only_linear"),
-                {{"input", "f32[]", "input: expected a last dimension that is known"},
-                 {"input", absl::StrCat("f32[0,", INT64_MAX, "]"), "its packed form is too large"},
-                 {"format", "'int2'", "format: expected 'int8', 'int4' or 'bf16', got 'int2'"},
-                 {"format", "'bf16'", "weight: expected one of"},
-                 {"weight", "i8[511]", "weight: expected the packed shape [512]"},
-                 {"scales", "none", "scales: expected scales of integers"},
-                 {"scales", "f32[32]", "scales: expected the packed shape [64]"},
-                 {"zeros", "f32[65]", "zeros: expected the packed shape [64]"},
-                 {"group", "0", "group: expected at least 1"},
-                 {"group", "-8", "group: expected at least 1"},
-                 {"group", "9", "group: expected a multiple of 8, or at least 12, got 9"},
-                 {"group", absl::StrCat(INT64_MAX), "scales: its packed form is too large"}});
+  ExpectRefused(
+      ValidCall("weight_only_linear"),
+      {{"input", "f32[]", "input: expected a last dimension that is known"},
+       {"input", absl::StrCat("f32[0,", INT64_MAX, "]"), "its packed form is too large"},
+       {"format", "'int2'",
+        "format: expected 'int8', 'int4', 'int8_by_int8', 'int4_by_int8' or 'bf16', got "
+        "'int2'"},
+       {"format", "'int8_by_int8'", "format: expected no zeros and groups of whole blocks"},
+       {"format", "'bf16'", "weight: expected one of"},
+       {"weight", "i8[511]", "weight: expected the packed shape [512]"},
+       {"scales", "none", "scales: expected scales of integers"},
+       {"scales", "f32[32]", "scales: expected the packed shape [64]"},
+       {"zeros", "f32[65]", "zeros: expected the packed shape [64]"},
+       {"group", "0", "group: expected at least 1"},
+       {"group", "-8", "group: expected at least 1"},
+       {"group", "9", "group: expected a multiple of 8, or at least 12, got 9"},
+       {"group", absl::StrCat(INT64_MAX), "scales: its packed form is too large"}});
   const TextCall words = ValidCall("weight_only_linear")
                              .With("format", "'bf16'")
                              .With("weight", "bf16[512]")

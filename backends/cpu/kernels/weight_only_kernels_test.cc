@@ -112,6 +112,23 @@ TEST_F(WeightOnlyKernelsTest, RowsColumnsAndGroups) {
   }
 }
 
+// The kernel quantizes rows of many, whose results are near those of the reference's floats; it
+// multiplies few rows as other formats do.
+TEST_F(WeightOnlyKernelsTest, RowsQuantizedToInt8) {
+  for (WeightFormat format : {WeightFormat::kInt8, WeightFormat::kInt4}) {
+    for (int64_t group : {32, 96}) {
+      for (int64_t m : {1, 16, 17, 40}) {
+        KernelCall call = CallOf({{m, 96}, 70, format, group, false, true, true});
+        call.arguments[7] = EValue(format == WeightFormat::kInt8 ? "int8_by_int8" : "int4_by_int8");
+        // An element of a row changes by at most 1/254 of the largest, which is a few times that of
+        // most elements.
+        if (m > 16) call.max_ulp += 0x1p24 / 16;
+        ASSERT_TRUE(comparison_.Compare(call)) << m;
+      }
+    }
+  }
+}
+
 TEST_F(WeightOnlyKernelsTest, InputsOfEveryRank) {
   for (const std::vector<int64_t>& input : std::vector<std::vector<int64_t>>{
            {24}, {0, 24}, {3, 5, 24}, {2, 1, 2, 24}, {7, 0, 24}, {4, 0}}) {

@@ -19,6 +19,7 @@
 #include "backends/cpu/aot/passes/lower_max_pool2d.h"
 #include "backends/cpu/aot/passes/lower_quantized_add.h"
 #include "backends/cpu/aot/passes/narrow_products.h"
+#include "backends/cpu/aot/passes/quantize_rows.h"
 #include "backends/cpu/aot/passes/remove_io_reshapes.h"
 #include "backends/cpu/aot/passes/shuffle_transposed_conv2d.h"
 #include "backends/cpu/aot/passes/simplify_copies.h"
@@ -77,6 +78,7 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
       lower_conv2d,
       // After all matmuls, whose packed weights it shares.
       LowerEmbedding(tables, &diagnostics),
+      If(precision == Precision::kInt8, QuantizeRows()),
       exir::EliminateCommonSubexpressions(
           [&handles](exir::GraphEditor& editor, exir::NodeId kept, exir::NodeId erased) {
             handles.Fuse(editor, kept, erased);

@@ -18,6 +18,7 @@ enum class Precision {
   kBFloat16,  // "bfloat16": float32 ones in bfloat16 (narrow_products.h)
   kWinograd,  // "winograd": 3x3 convolutions by any Winograd (lower_conv2d.h)
   kDirect,    // "direct": as kProgram, without Winograd
+  kInt8,      // "int8": as kProgram; rows of prompts by int8 (quantize_rows.h)
 };
 
 // Returns the passes, in order, that lower an edge program to standard operators and belay_cpu::*

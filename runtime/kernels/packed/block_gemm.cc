@@ -1,0 +1,287 @@
+#include "runtime/kernels/packed/block_gemm.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "runtime/core/budget.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/packed/block_gemm.cc"
+#include "hwy/foreach_target.h"
+// Must come after foreach_target.h.
+#include "hwy/highway.h"
+#include "runtime/kernels/packed/row_epilogue-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace belay {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL
+
+constexpr size_t kRows = kBlockGemmRows, kTerms = kBlockGemmTerms, kColumns = kBlockGemmColumns;
+constexpr size_t kQuad = 4, kVectors = 2;
+constexpr size_t kQuadBytes = kColumns * kQuad;  // of four rows of a panel
+constexpr size_t kWeightRows = 8;                // of a block of packed weights
+
+using Tag32 = hn::FixedTag<int32_t, 16>;
+using TagF32 = hn::RebindToFloat<Tag32>;
+using TagU32 = hn::RebindToUnsigned<Tag32>;
+using TagS8 = hn::Repartition<int8_t, Tag32>;
+using TagU8 = hn::Repartition<uint8_t, Tag32>;
+
+// Order of 16 rows for int4 weights: the lower nibbles of a word are rows 0, 4, 1 and 5, the upper
+// ones rows 2, 6, 3 and 7 (weight_only_weights.h).
+HWY_ALIGN constexpr uint8_t kNibbleOrder[16] = {0, 4,  1, 5,  2,  6,  3,  7,
+                                                8, 12, 9, 13, 10, 14, 11, 15};
+
+// Quantizes one block to bytes q + 128, and returns its scale. `count` elements exist.
+HWY_INLINE float QuantizeBlock(const float* HWY_RESTRICT a, size_t count, bool int4,
+                               uint8_t* HWY_RESTRICT to) {
+  const TagF32 d;
+  const TagU32 du;
+  const Tag32 di;
+  const hn::Rebind<uint8_t, Tag32> d8;
+  const size_t lanes = hn::Lanes(d);
+  hn::Vec<TagF32> x[kVectors];
+  auto bits = hn::Zero(du);
+  HWY_UNROLL(kVectors)
+  for (size_t v = 0; v < kVectors; ++v) {
+    const size_t some = count <= v * lanes ? 0 : HWY_MIN(lanes, count - v * lanes);
+    x[v] = some == 0 ? hn::Zero(d) : hn::LoadN(d, a + v * lanes, some);
+    // As integers, NaN exceeds infinity, which exceeds numbers.
+    bits = hn::Max(bits, hn::BitCast(du, hn::Abs(x[v])));
+  }
+  const uint32_t most_bits = hn::ReduceMax(du, bits);
+  constexpr uint32_t kInfinity = 0x7f800000, kLeast = uint32_t{127 - 100} << 23;
+  float most, inverse = 0, scale = 0;
+  std::memcpy(&most, &most_bits, sizeof(most));
+  if (most_bits >= kInfinity) {
+    constexpr uint32_t kNan = 0x7fc00000;
+    std::memcpy(&scale, &kNan, sizeof(scale));
+  } else if (most_bits >= kLeast) {
+    scale = most * (1.0f / 127);
+    inverse = 127 / most;
+  }
+  HWY_UNROLL(kVectors)
+  for (size_t v = 0; v < kVectors; ++v) {
+    // NaN times zero: any byte, since the scale is NaN.
+    const auto q = hn::NearestInt(hn::Mul(x[v], hn::Set(d, inverse)));
+    auto bytes = hn::DemoteTo(d8, hn::Add(q, hn::Set(di, 128)));
+    if (int4) bytes = hn::TableLookupBytes(bytes, hn::Load(d8, kNibbleOrder));
+    hn::StoreU(bytes, d8, to + v * lanes);
+  }
+  return scale;
+}
+
+//   to(r, p) = bytes, kTerms * blocks per row; then floats: scale(b, r)
+void QuantizeBlocksImpl(const float* a, size_t lda, size_t m, size_t k, bool int4, size_t first,
+                        size_t last, std::byte* to) {
+  const size_t blocks = (k + kTerms - 1) / kTerms, bytes = BlockRowsBytes(k);
+  for (size_t i = first; i < last; ++i) {
+    auto* q = reinterpret_cast<uint8_t*>(to + i * bytes);
+    float* scales = reinterpret_cast<float*>(q + kRows * blocks * kTerms);
+    for (size_t r = 0; r < kRows; ++r) {
+      const size_t row = i * kRows + r;
+      uint8_t* const row_bytes = q + r * blocks * kTerms;
+      for (size_t b = 0; b < blocks; ++b) {
+        const size_t count = row < m ? HWY_MIN(kTerms, k - b * kTerms) : 0;
+        scales[b * kRows + r] = QuantizeBlock(a + (row < m ? row * lda : 0) + b * kTerms, count,
+                                              int4, row_bytes + b * kTerms);
+      }
+    }
+  }
+}
+
+// Converts eight rows of a panel to two lines of VNNI-4 words: line(j) = {q[p][j], …} of four rows.
+template <bool kInt4>
+HWY_INLINE void ConvertRows(const uint8_t* HWY_RESTRICT from, int8_t* HWY_RESTRICT to) {
+  if constexpr (kInt4) {
+    const TagU8 d;
+    const auto low = hn::Set(d, uint8_t{15}), eight = hn::Set(d, uint8_t{8});
+    HWY_UNROLL(kVectors)
+    for (size_t v = 0; v < kVectors; ++v) {
+      const size_t at = v * hn::Lanes(d);
+      const auto words = hn::LoadU(d, from + at);
+      const auto upper = hn::BitCast(d, hn::ShiftRight<4>(hn::BitCast(TagU32(), words)));
+      hn::StoreU(hn::BitCast(TagS8(), hn::Sub(hn::And(words, low), eight)), TagS8(), to + at);
+      hn::StoreU(hn::BitCast(TagS8(), hn::Sub(hn::And(upper, low), eight)), TagS8(),
+                 to + kQuadBytes + at);
+    }
+  } else {
+    const hn::FixedTag<uint8_t, kColumns> d;
+    const hn::Repartition<uint16_t, decltype(d)> d16;
+    for (size_t line = 0; line < 2; ++line, from += kQuad * kColumns, to += kQuadBytes) {
+      const auto a = hn::LoadU(d, from), b = hn::LoadU(d, from + kColumns);
+      const auto c = hn::LoadU(d, from + 2 * kColumns), e = hn::LoadU(d, from + 3 * kColumns);
+      const auto ab = hn::BitCast(d16, hn::InterleaveWholeLower(d, a, b));
+      const auto ce = hn::BitCast(d16, hn::InterleaveWholeLower(d, c, e));
+      const auto ab2 = hn::BitCast(d16, hn::InterleaveWholeUpper(d, a, b));
+      const auto ce2 = hn::BitCast(d16, hn::InterleaveWholeUpper(d, c, e));
+      auto* words = reinterpret_cast<uint16_t*>(to);
+      const size_t lanes = hn::Lanes(d16);
+      hn::StoreU(hn::InterleaveWholeLower(d16, ab, ce), d16, words);
+      hn::StoreU(hn::InterleaveWholeUpper(d16, ab, ce), d16, words + lanes);
+      hn::StoreU(hn::InterleaveWholeLower(d16, ab2, ce2), d16, words + 2 * lanes);
+      hn::StoreU(hn::InterleaveWholeUpper(d16, ab2, ce2), d16, words + 3 * lanes);
+    }
+  }
+}
+
+// Converts a panel, and writes starts(b, j) = -128 * sum over p in b of q[p, j]: the bytes of A are
+// q + 128.
+template <bool kInt4>
+HWY_NOINLINE void ConvertPanel(const uint8_t* from, size_t k, int8_t* HWY_RESTRICT to,
+                               int32_t* HWY_RESTRICT starts) {
+  const Tag32 d;
+  const size_t lanes = hn::Lanes(d), blocks = (k + kTerms - 1) / kTerms;
+  constexpr size_t kFrom = kInt4 ? kColumns * sizeof(uint32_t) : kColumns * kWeightRows;
+  const auto ones = hn::Set(TagU8(), uint8_t{1});
+  for (size_t b = 0; b < blocks; ++b, to += kTerms * kColumns, starts += kColumns) {
+    for (size_t p = 0; p < kTerms; p += kWeightRows) {
+      int8_t* const lines = to + p * kColumns;
+      if (b * kTerms + p < k) {
+        ConvertRows<kInt4>(from, lines);
+        from += kFrom;
+      } else {
+        std::fill(lines, lines + kWeightRows * kColumns, int8_t{0});
+      }
+    }
+    HWY_UNROLL(kVectors)
+    for (size_t v = 0; v < kVectors; ++v) {
+      auto sum = hn::Zero(d);
+      for (size_t q = 0; q < kTerms / kQuad; ++q) {
+        const auto w = hn::LoadU(TagS8(), to + q * kQuadBytes + v * lanes * kQuad);
+        sum = hn::SumOfMulQuadAccumulate(d, ones, w, sum);
+      }
+      hn::StoreU(hn::Neg(hn::ShiftLeft<7>(sum)), d, starts + v * lanes);
+    }
+  }
+}
+
+// sums[r * kColumns + j] of kRows rows and the columns of a panel.
+HWY_NOINLINE void MultiplyPanel(const uint8_t* HWY_RESTRICT rows, const int8_t* HWY_RESTRICT w,
+                                const int32_t* HWY_RESTRICT starts,
+                                const float* HWY_RESTRICT scales, size_t blocks,
+                                size_t blocks_of_group, float* HWY_RESTRICT sums) {
+  const Tag32 d;
+  const TagF32 df;
+  const size_t lanes = hn::Lanes(d), row_bytes = blocks * kTerms;
+  const float* row_scales = reinterpret_cast<const float*>(rows + kRows * row_bytes);
+  hn::Vec<TagF32> total[kRows][kVectors];
+  HWY_UNROLL(kRows)
+  for (size_t r = 0; r < kRows; ++r) total[r][0] = total[r][1] = hn::Zero(df);
+  size_t rest = blocks_of_group;  // of the group
+  for (size_t b = 0; b < blocks; ++b) {
+    hn::Vec<Tag32> inner[kRows][kVectors];
+    const auto start0 = hn::LoadU(d, starts + b * kColumns);
+    const auto start1 = hn::LoadU(d, starts + b * kColumns + lanes);
+    HWY_UNROLL(kRows)
+    for (size_t r = 0; r < kRows; ++r) {
+      inner[r][0] = start0;
+      inner[r][1] = start1;
+    }
+    HWY_UNROLL(kTerms / kQuad)
+    for (size_t q = 0; q < kTerms / kQuad; ++q, w += kQuadBytes) {
+      const auto w0 = hn::LoadU(TagS8(), w), w1 = hn::LoadU(TagS8(), w + kQuad * lanes);
+      HWY_UNROLL(kRows)
+      for (size_t r = 0; r < kRows; ++r) {
+        int32_t quad;
+        std::memcpy(&quad, rows + r * row_bytes + b * kTerms + q * kQuad, kQuad);
+        const auto x = hn::BitCast(TagU8(), hn::Set(d, quad));
+        inner[r][0] = hn::SumOfMulQuadAccumulate(d, x, w0, inner[r][0]);
+        inner[r][1] = hn::SumOfMulQuadAccumulate(d, x, w1, inner[r][1]);
+      }
+    }
+    const auto scale0 = hn::LoadU(df, scales), scale1 = hn::LoadU(df, scales + lanes);
+    HWY_UNROLL(kRows)
+    for (size_t r = 0; r < kRows; ++r) {
+      const auto s = hn::Set(df, row_scales[b * kRows + r]);
+      total[r][0] = hn::MulAdd(hn::Mul(hn::ConvertTo(df, inner[r][0]), scale0), s, total[r][0]);
+      total[r][1] = hn::MulAdd(hn::Mul(hn::ConvertTo(df, inner[r][1]), scale1), s, total[r][1]);
+    }
+    if (--rest == 0) {
+      rest = blocks_of_group;
+      scales += kColumns;
+    }
+  }
+  HWY_UNROLL(kRows)
+  for (size_t r = 0; r < kRows; ++r) {
+    hn::StoreU(total[r][0], df, sums + r * kColumns);
+    hn::StoreU(total[r][1], df, sums + r * kColumns + lanes);
+  }
+}
+
+void BlockGemmImpl(const BlockGemmArgs& g, size_t first_row, size_t last_row, size_t first_column,
+                   size_t last_column) {
+  const bool int4 = g.format == WeightFormat::kInt4;
+  const size_t blocks = (g.k + kTerms - 1) / kTerms;
+  const size_t weight_blocks = (g.k + kWeightRows - 1) / kWeightRows;
+  const size_t panel_bytes = weight_blocks * kColumns * (int4 ? sizeof(uint32_t) : kWeightRows);
+  // With one group, its scales are used for all blocks.
+  const size_t blocks_of_group = g.group >= g.k ? HWY_MAX(blocks, size_t{1}) : g.group / kTerms;
+  const size_t panel_scales = (g.k + g.group - 1) / g.group * kColumns;
+  auto* weights = reinterpret_cast<int8_t*>(g.scratch);
+  auto* starts = reinterpret_cast<int32_t*>(g.scratch + blocks * kTerms * kColumns);
+  const EpilogueF32& e = g.epilogue;
+  HWY_ALIGN float sums[kRows * kColumns];
+  Budget::Pace pace;
+  for (size_t j = first_column; j < last_column; j += kColumns) {
+    const size_t index = j / kColumns, count = HWY_MIN(kColumns, last_column - j);
+    const uint8_t* panel = static_cast<const uint8_t*>(g.b) + index * panel_bytes;
+    if (int4) {
+      ConvertPanel<true>(panel, g.k, weights, starts);
+    } else {
+      ConvertPanel<false>(panel, g.k, weights, starts);
+    }
+    for (size_t row = first_row; row < last_row; row += kRows) {
+      if (pace.Stop(static_cast<int64_t>(kRows * kColumns * g.k))) return;
+      MultiplyPanel(reinterpret_cast<const uint8_t*>(g.rows + row / kRows * BlockRowsBytes(g.k)),
+                    weights, starts, g.scales + index * panel_scales, blocks, blocks_of_group,
+                    sums);
+      for (size_t r = 0; r < HWY_MIN(kRows, last_row - row); ++r) {
+        const size_t at = (row + r) * g.ldc + j;
+        FinishRow(TagF32(), e, sums + r * kColumns, e.bias == nullptr ? nullptr : e.bias + j,
+                  e.other == nullptr ? nullptr : e.other + at, g.c + at, count);
+      }
+    }
+  }
+}
+
+bool HasBlockGemmImpl() { return true; }
+
+#else
+
+void QuantizeBlocksImpl(const float*, size_t, size_t, size_t, bool, size_t, size_t, std::byte*) {}
+void BlockGemmImpl(const BlockGemmArgs&, size_t, size_t, size_t, size_t) {}
+bool HasBlockGemmImpl() { return false; }
+
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace belay
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace belay {
+
+HWY_EXPORT(HasBlockGemmImpl);
+bool HasBlockGemm() { return HWY_DYNAMIC_DISPATCH(HasBlockGemmImpl)(); }
+
+HWY_EXPORT(QuantizeBlocksImpl);
+void QuantizeBlocks(const float* a, size_t lda, size_t m, size_t k, WeightFormat format,
+                    size_t first, size_t last, std::byte* to) {
+  HWY_DYNAMIC_DISPATCH(QuantizeBlocksImpl)
+  (a, lda, m, k, format == WeightFormat::kInt4, first, last, to);
+}
+
+HWY_EXPORT(BlockGemmImpl);
+void BlockGemmRange(const BlockGemmArgs& args, size_t first_row, size_t last_row,
+                    size_t first_column, size_t last_column) {
+  if (first_row >= last_row || first_column >= last_column) return;
+  HWY_DYNAMIC_DISPATCH(BlockGemmImpl)(args, first_row, last_row, first_column, last_column);
+}
+
+}  // namespace belay
+#endif  // HWY_ONCE
