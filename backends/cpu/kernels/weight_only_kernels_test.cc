@@ -119,7 +119,7 @@ TEST_F(WeightOnlyKernelsTest, RowsQuantizedToInt8) {
     for (int64_t group : {32, 96}) {
       for (int64_t m : {1, 16, 17, 40}) {
         KernelCall call = CallOf({{m, 96}, 70, format, group, false, true, true});
-        call.arguments[7] = EValue(format == WeightFormat::kInt8 ? "int8_by_int8" : "int4_by_int8");
+        call.arguments[7] = EValue(kWeightFormats[format == WeightFormat::kInt8 ? 3 : 4].name);
         // An element of a row changes by at most 1/254 of the largest, which is a few times that of
         // most elements.
         if (m > 16) call.max_ulp += 0x1p24 / 16;

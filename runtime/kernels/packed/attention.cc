@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "runtime/core/budget.h"
@@ -523,9 +524,10 @@ class Attention {
       for (; seen >= kStep; seen -= kStep) {
         if (g_.mask != nullptr) {
           if (!HWY_DYNAMIC_DISPATCH(IsHiddenImpl)(g_.mask + at + seen - kStep, kStep)) break;
-        } else if (std::any_of(g_.mask_bits + at + seen - kStep, g_.mask_bits + at + seen,
-                               [](uint8_t bit) { return bit != 0; })) {
-          break;
+        } else {
+          uint64_t words[kStep / 8];
+          std::memcpy(words, g_.mask_bits + at + seen - kStep, kStep);
+          if ((words[0] | words[1] | words[2] | words[3]) != 0) break;
         }
       }
     }

@@ -39,11 +39,11 @@ struct TokenizerTables {
 
 // Checks all rules in one pass; the result refers to `bytes`, which may be any bytes. After it, every
 // lookup is inside the tables and visits at most 4 * kLongestProbe slots, and tokens are UTF-8.
-// Whether the slots have the tokens and pairs that belong there is not checked: other slots give
-// other tokens.
+// The hashes of slots are not checked: other slots give other tokens.
 //   kDataLoss           another magic, or another size than the counts say
 //   kInvalidArgument    a token outside the bytes or not UTF-8; a slot or a merge of an unknown
-//                       token; sizes that are no powers of two; too long runs of used slots
+//                       token; a number of slots that is not a power of two; long runs of
+//                       used slots
 //   kResourceExhausted  more than max_size tokens or merges
 // Precondition: `bytes` are aligned to 4 bytes. O(size).
 absl::StatusOr<TokenizerTables> ParseTokenizerTables(absl::Span<const std::byte> bytes,

@@ -24,7 +24,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Id 2 has no token; the pair of ids 0 and 1 has two merges, of which the last counts.
+// Id 2 has no token; the pair of ids 0 and 1 has two merges, the last one counts.
 constexpr std::string_view kJson =
     R"({"added_tokens":[{"id":6,"content":"<s>","special":true}],"model":{"type":"BPE",)"
     R"("vocab":{"a":0,"b":1,"ab":3,"abab":4,"é":5},)"

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "backends/cpu/aot/passes/lower_nodes.h"
+#include "backends/cpu/ops/cpu_ops.h"
 #include "backends/cpu/weight_only_calls.h"
 #include "exir/ir/argument.h"
 
@@ -18,10 +19,10 @@ class RowQuantization : NodeLowering {
   explicit RowQuantization(exir::ExportedProgram& program) : NodeLowering(program) {}
 
   absl::StatusOr<bool> Run() {
-    const exir::OpOverload* linear = program_.ops->Find("belay_cpu.weight_only_linear.default");
-    return LowerNodes(program_, editor_, [&](NodeId id) -> absl::StatusOr<bool> {
+    return LowerNodes(program_, editor_, [this](NodeId id) -> absl::StatusOr<bool> {
       const Node& node = graph_.node(id);
-      if (node.target->aten() != linear || !node.argument("zeros").is_none()) return false;
+      if (!IsCpuOp(*node.target, "weight_only_linear") || !node.argument("zeros").is_none())
+        return false;
       const std::string* format = node.argument("format").get_if<std::string>();
       const int64_t* group = node.argument("group").get_if<int64_t>();
       const exir::TensorMeta* input = Tensor(node.argument("input"));
