@@ -9,7 +9,7 @@
 //   {int32 left, right, token} merges[]   by rank
 //   uint32 merge_slots[]                  ranks; 2^32 - 1: free
 //   char token_bytes[]                    UTF-8
-//   char json[]                           tokenizer.json without model.vocab and model.merges
+//   char json[]                           tokenizer.json; model.vocab and model.merges are empty
 #ifndef BELAY_RUNTIME_LLM_TOKENIZER_TOKENIZER_TABLES_H_
 #define BELAY_RUNTIME_LLM_TOKENIZER_TOKENIZER_TABLES_H_
 

@@ -59,7 +59,7 @@ TEST(TokenizerTablesTest, EqualTheDocument) {
   EXPECT_EQ(tokenizer.TokenId("abab"), 4);
   EXPECT_EQ(tokenizer.TokenId("ba"), std::nullopt);
   EXPECT_EQ(tokenizer.vocabulary_size(), 7);
-  EXPECT_EQ(tables.find("vocab"), std::string::npos);
+  EXPECT_THAT(tables, HasSubstr(R"("vocab":{},"merges":[]})"));
   EXPECT_NE(tables.find(R"("version":"1.0")"), std::string::npos);
 }
 
