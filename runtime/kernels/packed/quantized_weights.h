@@ -26,9 +26,9 @@ namespace belay {
 inline constexpr size_t kQuantizedPanelColumns = 16;
 inline constexpr size_t kQuantizedDepthwiseChannels = 64;
 
-// The number of groups that share a matrix, so that their filters fill a panel: of the divisors of
-// `groups` up to kQuantizedPanelColumns, the least j with j * filters >= kQuantizedPanelColumns, or
-// the largest if there is none. Precondition: both are positive, filters below 2^58.
+// The number of groups that share a matrix, so that their filters fill a panel: the least divisor j
+// of `groups` with j * filters >= kQuantizedPanelColumns, but the largest divisor up to
+// kQuantizedPanelColumns if j exceeds that. Precondition: both are positive, filters below 2^58.
 int64_t QuantizedJoinedGroups(int64_t groups, int64_t filters);
 
 // Bytes of packed weights. nullopt if an argument is negative or the result exceeds INT64_MAX.
