@@ -70,7 +70,7 @@ _FOR_TESTS = absl(
     "status:statusor",
     "strings",
     "types:span",
-) + ["@com_google_googletest//:gtest_main"]
+)
 
 def belay_library(name, srcs = None, hdrs = None, deps = [], **kwargs):
     """A cc_library of <name>.cc and <name>.h, at least one of which exists.
@@ -95,7 +95,7 @@ def belay_library(name, srcs = None, hdrs = None, deps = [], **kwargs):
     )
 
 def belay_test(name, srcs = None, deps = [], **kwargs):
-    """A cc_test of <name>.cc, which depends on GoogleTest, most of Abseil and the library of the same name.
+    """A cc_test of <name>.cc, which depends on GoogleTest, most of Abseil, //runtime/core:testing and the library of the same name.
 
     Args:
       name: of the test.
@@ -108,20 +108,23 @@ def belay_test(name, srcs = None, deps = [], **kwargs):
     cc_test(
         name = name,
         srcs = [name + ".cc"] if srcs == None else srcs,
-        deps = depset(tested + deps + _FOR_TESTS).to_list(),
+        deps = depset(tested + deps + _FOR_TESTS).to_list() + [Label("//runtime/core:test_main")],
         **kwargs
     )
 
-def belay_tests(deps = [], **kwargs):
+def belay_tests(deps = {}, **kwargs):
     """A belay_test for every <name>_test.cc of the folder without a rule above.
 
     Must be at the end of the file.
 
     Args:
-      deps: other dependencies of the tests.
-      **kwargs: as for cc_test.
+      deps: other dependencies of each test, by its name. Tests that need none have no entry.
+      **kwargs: as for cc_test, for all of them.
     """
-    for source in native.glob(["*_test.cc"]):
-        name = source[:-len(".cc")]
-        if not native.existing_rule(name):
-            belay_test(name = name, deps = deps, **kwargs)
+    tests = [source[:-len(".cc")] for source in native.glob(["*_test.cc"])]
+    tests = [name for name in tests if not native.existing_rule(name)]
+    for name in deps:
+        if name not in tests:
+            fail("dependencies of %s, which has a rule of its own or no %s.cc in //%s" % (name, name, native.package_name()))
+    for name in tests:
+        belay_test(name = name, deps = deps.get(name, []), **kwargs)
