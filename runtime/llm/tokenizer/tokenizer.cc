@@ -153,7 +153,7 @@ absl::StatusOr<Tokenizer> Tokenizer::FromTables(absl::Span<const std::byte> tabl
                                                 const TokenizerLimits& limits) {
   std::vector<uint32_t> copy;
   if (reinterpret_cast<uintptr_t>(tables.data()) % alignof(uint32_t) != 0) {
-    copy.resize((tables.size() + 3) / 4);
+    copy.resize(tables.size() / 4 + 1);
     std::memcpy(copy.data(), tables.data(), tables.size());
     tables = {reinterpret_cast<const std::byte*>(copy.data()), tables.size()};
   }

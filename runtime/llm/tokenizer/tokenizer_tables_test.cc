@@ -32,8 +32,8 @@ constexpr std::string_view kJson =
 
 // Tables as words, which are aligned.
 std::vector<uint32_t> Words(std::string_view bytes) {
-  std::vector<uint32_t> words((bytes.size() + 3) / 4);
-  std::memcpy(words.data(), bytes.data(), bytes.size());
+  std::vector<uint32_t> words(bytes.size() / 4 + 1);
+  bytes.copy(reinterpret_cast<char*>(words.data()), bytes.size());
   return words;
 }
 
