@@ -13,45 +13,35 @@
 namespace belay::llm {
 namespace {
 
-// Returns the index after the string that begins at `at`.
-size_t EndOfString(std::string_view json, size_t at) {
-  for (++at; at < json.size() && json[at] != '"'; ++at) {
-    if (json[at] == '\\') ++at;
-  }
-  return at + 1;
+using simdjson::dom::key_value_pair;
+using simdjson::dom::object;
+
+void AppendField(std::string_view field, std::string& json) {
+  if (!json.ends_with('{')) json += ',';
+  json += field;
 }
 
-// Copies a valid document with empty values of model.vocab and model.merges. Simdjson's writer is
-// ten times this code. A key that is written with escapes keeps its value, which is not read.
-std::string WithoutTables(std::string_view json) {
-  std::string rest;
-  std::string_view key;  // the last string at depth 1 or 2
-  std::string_view top;  // the key at depth 1
-  int depth = 0;
-  int skipped = 0;  // depth of a value that is left out; 0: none
-  for (size_t at = 0; at < json.size();) {
-    const char c = json[at];
-    if (c == '"') {
-      const size_t end = EndOfString(json, at);
-      if (depth <= 2) key = json.substr(at, end - at);
-      if (skipped == 0) rest += json.substr(at, end - at);
-      at = end;
+// The document with empty values of model.vocab and model.merges.
+std::string WithoutTables(const object& document, const object& model) {
+  std::string json = "{";
+  for (const key_value_pair field : document) {
+    if (field.key != "model") {
+      AppendField(simdjson::minify(field), json);
       continue;
     }
-    if (c == ':' && depth == 1) top = key;
-    if (c == '{' || c == '[') {
-      ++depth;
-      const bool is_table = key == "\"vocab\"" || key == "\"merges\"";
-      if (skipped == 0 && depth == 3 && top == "\"model\"" && is_table) {
-        skipped = depth;
-        rest += c;
+    AppendField("\"model\":{", json);
+    for (const key_value_pair inner : model) {
+      if (inner.key == "vocab") {
+        AppendField("\"vocab\":{}", json);
+      } else if (inner.key == "merges") {
+        AppendField("\"merges\":[]", json);
+      } else {
+        AppendField(simdjson::minify(inner), json);
       }
     }
-    if ((c == '}' || c == ']') && depth-- == skipped) skipped = 0;
-    if (skipped == 0) rest += c;
-    ++at;
+    json += "}";
   }
-  return rest;
+  return json + "}";
 }
 
 template <class T>
@@ -74,7 +64,9 @@ absl::StatusOr<std::string> WriteTokenizerTables(std::string_view json,
   if (model->merges() == nullptr) {
     return absl::UnimplementedError("tokenizer tables: expected a model of type BPE");
   }
-  const std::string rest = WithoutTables(json);
+  ABSL_ASSIGN_OR_RETURN(const object fields, document.Object());
+  ABSL_ASSIGN_OR_RETURN(const object model_fields, document["model"].Object());
+  const std::string rest = WithoutTables(fields, model_fields);
   const Vocabulary::Tables& vocabulary = model->vocabulary().tables();
   const MergeTable::Tables& merges = model->merges()->tables();
   // Counts are below 2^32: limits.vocabulary and the size of the JSON bound them.
