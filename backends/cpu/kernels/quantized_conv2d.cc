@@ -88,7 +88,11 @@ absl::Status RunQuantizedConv2d(KernelContext& context, const Call<false>& call,
   return absl::OkStatus();
 }
 
-absl::Status QuantizedConv2d(KernelContext& context, const Call<false>& call) {
+int64_t MatricesOf(const Call<false>&) { return 1; }
+int64_t MatricesOf(const GroupedCall& call) { return call.matrices(); }
+
+template <class Call>
+absl::Status QuantizedConv2d(KernelContext& context, const Call& call) {
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_RETURN_IF_ERROR(ExpectContiguous("weight", *call.weight));
   if (call.input->sizes[1] >= kFewChannels) {
@@ -97,17 +101,7 @@ absl::Status QuantizedConv2d(KernelContext& context, const Call<false>& call) {
   ABSL_ASSIGN_OR_RETURN(const TensorView* out,
                         OutputOf(context, 0, call.epilogue.ResultType(), shape));
   ABSL_RETURN_IF_ERROR(ExpectChannelsLast("result", *out));
-  return RunQuantizedConv2d(context, call, *out, 1);
-}
-
-absl::Status QuantizedGroupedConv2d(KernelContext& context, const GroupedCall& call) {
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
-  ABSL_RETURN_IF_ERROR(ExpectContiguous("weight", *call.weight));
-  ABSL_RETURN_IF_ERROR(ExpectChannelsLast("input", *call.input));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out,
-                        OutputOf(context, 0, call.epilogue.ResultType(), shape));
-  ABSL_RETURN_IF_ERROR(ExpectChannelsLast("result", *out));
-  return RunQuantizedConv2d(context, call, *out, call.matrices());
+  return RunQuantizedConv2d(context, call, *out, MatricesOf(call));
 }
 
 absl::Status QuantizedDepthwiseConv2d(KernelContext& context, const Call<true>& call) {
@@ -153,12 +147,12 @@ constexpr OperatorFacts kConv2dFacts = {.work = {WorkRule::Kind::kConvolution},
 constexpr OperatorFacts kDepthwiseFacts = {.work = {WorkRule::Kind::kConvolution},
                                            .flops = {FlopRule::Kind::kDepthwise, "input"}};
 constexpr Kernel kKernels[] = {
-    KernelRow<&QuantizedConv2d, &Accepts<Call<false>>, &ScratchBytes<Call<false>>>(
+    KernelRow<&QuantizedConv2d<Call<false>>, &Accepts<Call<false>>, &ScratchBytes<Call<false>>>(
         "belay_cpu.quantized_conv2d.default",
         "input weight scales weight_sums bias out_channels kernel_size stride padding dilation "
         "input_zero_point activation low high inner_scale inner_range output_scale output_range",
         "QuantizedConv2dPacked", KernelEngine::kHighway, &kConv2dFacts),
-    KernelRow<&QuantizedGroupedConv2d, &Accepts<GroupedCall>, &ScratchBytes<GroupedCall>>(
+    KernelRow<&QuantizedConv2d<GroupedCall>, &Accepts<GroupedCall>, &ScratchBytes<GroupedCall>>(
         "belay_cpu.quantized_grouped_conv2d.default",
         "input weight scales weight_sums bias out_channels groups kernel_size stride padding "
         "dilation input_zero_point activation low high inner_scale inner_range output_scale "
