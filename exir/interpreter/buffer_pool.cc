@@ -61,4 +61,11 @@ void BufferPool::Shrink(uint64_t bytes) {
   }
 }
 
+absl::StatusOr<std::shared_ptr<const AlignedBuffer>> CreateBuffer(BufferPool* pool,
+                                                                  uint64_t bytes) {
+  if (pool != nullptr) return pool->Take(bytes);
+  ABSL_ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Create(bytes));
+  return std::make_shared<const AlignedBuffer>(std::move(buffer));
+}
+
 }  // namespace belay::exir

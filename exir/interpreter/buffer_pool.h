@@ -43,6 +43,9 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   uint64_t most_used_ = 0;
 };
 
+// Returns a buffer of `pool`, or, if that is null, one of zeros. Errors of Take.
+absl::StatusOr<std::shared_ptr<const AlignedBuffer>> CreateBuffer(BufferPool* pool, uint64_t bytes);
+
 }  // namespace belay::exir
 
 #endif  // BELAY_EXIR_INTERPRETER_BUFFER_POOL_H_

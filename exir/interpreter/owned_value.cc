@@ -98,13 +98,7 @@ absl::StatusOr<OwnedValue> OwnedValue::Allocate(DType dtype, const Sizes& sizes,
                                                    " overlap"));
   }
   const auto size = static_cast<uint64_t>(bytes.value());
-  std::shared_ptr<const AlignedBuffer> buffer;
-  if (pool != nullptr) {
-    ABSL_ASSIGN_OR_RETURN(buffer, pool->Take(size));
-  } else {
-    ABSL_ASSIGN_OR_RETURN(AlignedBuffer created, AlignedBuffer::Create(size));
-    buffer = std::make_shared<const AlignedBuffer>(std::move(created));
-  }
+  ABSL_ASSIGN_OR_RETURN(std::shared_ptr<const AlignedBuffer> buffer, CreateBuffer(pool, size));
   OwnedValue datum;
   datum.storage_ = buffer->data();
   datum.storage_bytes_ = static_cast<size_t>(size);

@@ -1,6 +1,5 @@
 #include "exir/interpreter/run_kernel.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -27,15 +26,9 @@ absl::Status RunKernel(const Kernel& kernel, absl::Span<EValue* const> arguments
   const WorkRule rule = kernel.Facts().work;
   ABSL_RETURN_IF_ERROR(TakeWork(WorkOfArguments(rule, plan)));
   const uint64_t bytes = kernel.ScratchBytes(plan);
-  AlignedBuffer created;
-  std::shared_ptr<const AlignedBuffer> pooled;
-  if (pool != nullptr) {
-    ABSL_ASSIGN_OR_RETURN(pooled, pool->Take(bytes));
-  } else {
-    ABSL_ASSIGN_OR_RETURN(created, AlignedBuffer::Create(bytes));
-  }
-  const absl::Span<std::byte> scratch = pool != nullptr ? pooled->span() : created.span();
-  KernelContext context(arguments, outputs, allocator, scratch.first(bytes), threads);
+  ABSL_ASSIGN_OR_RETURN(const std::shared_ptr<const AlignedBuffer> scratch,
+                        CreateBuffer(pool, bytes));
+  KernelContext context(arguments, outputs, allocator, scratch->span().first(bytes), threads);
   ABSL_RETURN_IF_ERROR(kernel.Run(context));
   ABSL_RETURN_IF_ERROR(TakeWork(WorkOfOutputs(rule, context)));
   return CheckBudget();
