@@ -96,8 +96,9 @@ struct PipelineOptions {
   // programs.
   bool fold_constants = true;
   // Bytes by which folding may grow the constants of a method in total. Weights that are only
-  // permuted or merged cost nothing because they replace the originals.
-  uint64_t fold_budget = uint64_t{1} << 20;
+  // permuted or merged cost nothing because they replace the originals. nullopt: see
+  // PropagateConstantsOptions::max_growth_bytes.
+  std::optional<uint64_t> fold_budget = std::nullopt;
   // Before folding, replaces dequantize -> operator -> quantize by a quantized operator
   // (exir/passes/fuse_quantized_ops.h). Also folds constants, even if `fold_constants` is false.
   // ExecuTorch's do_quant_fusion_and_const_prop.

@@ -59,7 +59,11 @@ class Propagation {
     const absl::Span<const ValueId> inputs = constants_.inputs();
     constant_.insert(inputs.begin(), inputs.end());
     const uint64_t bytes = constants_.FreedBytes(inputs);
-    max_bytes_ = std::min(options.max_tensor_bytes, bytes + options.max_growth_bytes);
+    max_growth_ = options.max_growth_bytes.value_or(
+        std::clamp(bytes / 4, uint64_t{1} << 20, uint64_t{1} << 24));
+    max_node_growth_ =
+        options.max_node_growth_bytes.value_or(std::max(max_growth_ / 4, uint64_t{1} << 18));
+    max_bytes_ = std::min(options.max_tensor_bytes, bytes + max_growth_);
     steps_ = kFreeSteps + kStepsPerByte * static_cast<double>(bytes);
     for (const Argument& output : graph_.outputs()) {
       ForEachValue(output, [&](ValueId value) { returned_.insert(value); });
@@ -72,6 +76,7 @@ class Propagation {
       if (!IsComputable(id)) continue;
       computable_.insert(id);
       order.push_back(id);
+      if (DependsOnProduct(id)) products_.insert(id);
       for (ValueId value : graph_.node(id).results()) constant_.insert(value);
     }
     bool changed = false;
@@ -80,7 +85,8 @@ class Propagation {
       const NodeId id = *it;
       if (!graph_.contains(id) || !IsNeeded(id)) continue;
       bool replaced = false;
-      if (!options_.only_subgraph_operands || FeedsSubgraphs(id)) {
+      if ((!options_.only_subgraph_operands || FeedsSubgraphs(id)) &&
+          (!options_.only_products || products_.contains(id))) {
         ABSL_ASSIGN_OR_RETURN(replaced, Replace(id));
       }
       if (!replaced) {
@@ -121,6 +127,19 @@ class Propagation {
              const std::optional<uint64_t> bytes = Bytes(value);
              return bytes.has_value() && *bytes <= max_bytes_;
            });
+  }
+
+  // Whether the node, or a computable one before it, is a product or a convolution.
+  bool DependsOnProduct(NodeId id) const {
+    const Node& node = graph_.node(id);
+    const WorkRule::Kind kind = FactsOf(node.target->name()).work.kind;
+    bool depends = kind == WorkRule::Kind::kMatmul || kind == WorkRule::Kind::kConvolution;
+    for (const Argument& argument : node.arguments) {
+      ForEachValue(argument, [&](ValueId value) {
+        depends = depends || products_.contains(graph_.value(value).producer);
+      });
+    }
+    return depends;
   }
 
   // Returns the bytes of the used results.
@@ -192,8 +211,7 @@ class Propagation {
 
   bool Affordable(NodeId id, uint64_t bytes) const {
     const uint64_t freed = FreedBytes(id);
-    return bytes <= options_.max_node_growth_bytes + freed &&
-           added_ + bytes <= options_.max_growth_bytes + freed_ + freed;
+    return bytes <= max_node_growth_ + freed && added_ + bytes <= max_growth_ + freed_ + freed;
   }
 
   // ---- Computing
@@ -479,11 +497,13 @@ class Propagation {
   const KernelRegistry& kernels_;
   const PropagateConstantsOptions& options_;
   ConstantInputs constants_;
+  uint64_t max_growth_, max_node_growth_;
   uint64_t max_bytes_;  // limit for one result
   double steps_;        // remaining
   absl::flat_hash_set<ValueId> returned_;
   absl::flat_hash_set<ValueId> constant_;   // values that are known now
   absl::flat_hash_set<NodeId> computable_;  // nodes whose results are constant
+  absl::flat_hash_set<NodeId> products_;    // computable nodes that depend on a product
   absl::flat_hash_set<NodeId> left_;        // computable, but kept
   absl::flat_hash_set<NodeId> failed_;      // computable, but the call failed
   absl::flat_hash_map<ValueId, std::unique_ptr<OwnedValue>> data_;

@@ -2,6 +2,7 @@
 #define BELAY_EXIR_PASSES_PROPAGATE_CONSTANTS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/container/btree_set.h"
@@ -11,16 +12,19 @@ namespace belay::exir {
 
 struct PropagateConstantsOptions {
   // Maximum growth of the program's constants in total. Constants that become unused count against
-  // new ones.
-  uint64_t max_growth_bytes = uint64_t{1} << 20;
-  // Maximum growth by one node.
-  uint64_t max_node_growth_bytes = uint64_t{1} << 18;
+  // new ones. nullopt: a quarter of the constants, at least 1 MiB and at most 16 MiB.
+  std::optional<uint64_t> max_growth_bytes = std::nullopt;
+  // Maximum growth by one node. nullopt: a quarter of the total growth, at least 256 KiB.
+  std::optional<uint64_t> max_node_growth_bytes = std::nullopt;
   // Maximum size of one result, including intermediate results that only other constants use.
   uint64_t max_tensor_bytes = uint64_t{1} << 30;
   // Tensors that are not constant because another method of the program writes to them.
   absl::btree_set<std::string> changing = {};
   // Folds only operands of control flow, such as a transposed weight of a loop.
   bool only_subgraph_operands = false;
+  // Folds only results that depend on a product or a convolution, before a backend replaces these by
+  // operators of its own, which cannot be folded. Weights and their views stay as they are.
+  bool only_products = false;
 };
 
 // Folds nodes that depend only on parameters, buffers, constants and literals into constants

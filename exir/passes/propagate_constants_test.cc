@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/substitute.h"
 #include "exir/ir/text.h"
 #include "exir/ir/verifier.h"
 #include "exir/passes/pass_testing.h"
@@ -402,6 +403,54 @@ TEST(PropagateConstantsTest, BoundsGrowthByOneNode) {
     ASSERT_OK(PropagateConstants({.max_node_growth_bytes = growth}).run(program).status());
     EXPECT_EQ(program.top().num_nodes(), growth == 64 * 64 - 64 ? 1 : 2);
   }
+}
+
+// By default, a program grows by a quarter of its constants: here 1.5 MiB, of which one node gets a quarter.
+TEST(PropagateConstantsTest, GrowsInProportionToTheConstants) {
+  for (const bool large : {true, false}) {
+    const int64_t rows = large ? 6 * 256 : 4 * 256, copies = 6 * 64;  // of 1 KiB
+    const std::string text = absl::Substitute(R"(program aten {
+  constants { state "l": f32[$0,1024] state "w": f32[256] }
+  graph(%l: f32[$0,1024] parameter "l", %w: f32[256] parameter "w", %x: f32[$1,256] user_input,
+        %z: f32[$0,1024] user_input) {
+    %r: f32[$1,256] = aten.repeat.default(%w, [$1,1])
+    %y: f32[$1,256] = aten.mul.Tensor(%x, %r)
+    %u: f32[$0,1024] = aten.mul.Tensor(%z, %l)
+    return (%y user_output, %u user_output)
+  }
+})",
+                                              rows, copies);
+    ExportedProgram program = ParseOrDie(text, PassTestOps());
+    ASSERT_OK_AND_ASSIGN(const bool changed, PropagateConstants().run(program));
+    EXPECT_EQ(changed, large);
+  }
+}
+
+// A backend lowers products with constant weights first. It leaves those without other operands.
+TEST(PropagateConstantsTest, FoldsOnlyWhatDependsOnAProduct) {
+  ExpectRewrite(R"(program aten {
+  constants { state "a": f32[2,2] state "w": f32[2,2] }
+  graph(%a: f32[2,2] buffer "a", %w: f32[2,2] parameter "w", %x: f32[2,2] user_input) {
+    %t: f32[2,2] = aten.permute_copy.default(%w, [1,0])
+    %p: f32[2,2] = aten.mm.default(%a, %t)
+    %s: f32[2,2] = aten.add.Tensor(%p, %w)
+    %q: f32[2,2] = aten.mm.default(%x, %t)
+    %y: f32[2,2] = aten.mul.Tensor(%q, %s)
+    return (%y user_output)
+  }
+})",
+                PropagateConstants({.only_products = true}).run, R"(program aten {
+  constants { state "w": f32[2,2] constant "_prop_tensor_constant0": f32[2,2] }
+  graph(%w: f32[2,2] parameter "w",
+        %_prop_tensor_constant0: f32[2,2] tensor_constant "_prop_tensor_constant0",
+        %x: f32[2,2] user_input) {
+    %t: f32[2,2] = aten.permute_copy.default(%w, [1,0])
+    %q: f32[2,2] = aten.mm.default(%x, %t)
+    %y: f32[2,2] = aten.mul.Tensor(%q, %_prop_tensor_constant0)
+    return (%y user_output)
+  }
+})",
+                PassTestOps());
 }
 
 TEST(PropagateConstantsTest, BoundsResultsByConstantsAndGrowth) {

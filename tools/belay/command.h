@@ -38,7 +38,7 @@ struct LowerOptions {
   int threads = 1;
   bool write_state_in_place = false;
   bool no_fold_constants = false;
-  uint64_t fold_budget = uint64_t{1} << 20;  // exir::PipelineOptions::fold_budget
+  std::optional<uint64_t> fold_budget;  // exir::PipelineOptions::fold_budget
   bool quant_fusion_and_const_prop = false;
   std::string quantize;                  // a recipe (exir/quantize/recipe_file.h); "" for none
   std::vector<std::string> calibration;  // [METHOD:]PATH (ParseCalibration)

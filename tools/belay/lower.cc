@@ -319,7 +319,8 @@ Command LowerCommand() {
             "keeps operators whose operands are all constant, and batch norms, in the program"},
            {"--fold-budget",
             &lower->fold_budget,
-            "maximum growth of the file by folded constants, in bytes",
+            "maximum growth of the file by folded constants, in bytes; default: a quarter of the "
+            "constants, from 1 to 16 MiB",
             {.least = 0, .excludes = {"--no-fold-constants"}}},
            {"--quant-fusion-and-const-prop", &lower->quant_fusion_and_const_prop,
             "uses quantized operators where available"},

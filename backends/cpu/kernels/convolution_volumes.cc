@@ -7,6 +7,7 @@
 #include "backends/cpu/convolution_calls.h"
 #include "backends/cpu/kernels/epilogue_of.h"
 #include "backends/cpu/kernels/kernel_tables.h"
+#include "backends/cpu/kernels/pixel_convolution.h"
 #include "backends/cpu/kernels/pixel_strips.h"
 #include "backends/cpu/kernels/window_rows.h"
 #include "runtime/core/budget.h"
@@ -68,6 +69,20 @@ struct Memory {
 };
 
 constexpr size_t kMostShortTaps = 128;
+
+// The window of a convolution over images.
+Window ImageWindow(const VolumeWindow& window) {
+  Window w;
+  for (size_t s = 0; s < 2; ++s) {
+    const WindowAxis& axis = window.axes[1 + s];
+    w.kernel_size[s] = axis.kernel;
+    w.stride[s] = axis.stride;
+    w.dilation[s] = axis.dilation;
+    w.padding[s] = axis.padding;
+    w.padding_after[s] = axis.padding_after;
+  }
+  return w;
+}
 
 class Convolution {
  public:
@@ -311,6 +326,12 @@ absl::Status RunConvolution(KernelContext& context, const Call& call) {
   ABSL_RETURN_IF_ERROR(CheckPixelLayout(*out, call.transposed || call.epilogue.other != nullptr));
   ABSL_ASSIGN_OR_RETURN(const EpilogueF32 epilogue, EpilogueOf(call.epilogue, *out));
   if (out->numel() == 0) return absl::OkStatus();
+  if (const Window window = ImageWindow(call.window);
+      !call.transposed && call.window.spatial == 2 &&
+      IsPixelConvolution(*call.input, window, call.groups, *out)) {
+    return RunPixelConvolution(context, *call.input, *call.weight, window, call.groups, epilogue,
+                               *out);
+  }
   const Memory memory(call, PixelStrips(*out, call.weight->numel()).size(), context.num_threads());
   ABSL_ASSIGN_OR_RETURN(std::byte * scratch, ScratchArray<std::byte>(context, memory.bytes));
   Convolution(context, call, epilogue, *out, memory, scratch).Run();
@@ -321,9 +342,12 @@ bool Accepts(const KernelContext& context, const Call& call) { return call.Shape
 
 uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
   if (!call.Shape().ok()) return 0;
-  return ScratchBytesOf<std::byte>(
+  const uint64_t bytes = ScratchBytesOf<std::byte>(
       Memory(call, PixelStrips::SizeFor(context, call.weight->numel()), context.num_threads())
           .bytes);
+  if (call.transposed || call.window.spatial != 2) return bytes;
+  return std::max(bytes, PixelConvolutionScratch(context, *call.input, ImageWindow(call.window),
+                                                 call.groups));
 }
 
 constexpr OperatorFacts kFacts = {.work = {WorkRule::Kind::kConvolution},

@@ -105,6 +105,25 @@ TEST_F(ConvolutionVolumesTest, Groups) {
   }
 }
 
+TEST_F(ConvolutionVolumesTest, GroupsOfAVectorOfFilters) {
+  const int64_t channels[][3] = {{48, 48, 3}, {32, 20, 2}, {15, 36, 3}, {72, 48, 3}};
+  const int64_t sizes[][2] = {{2, 14}, {3, 16}, {5, 15}, {9, 28}, {35, 40}};
+  for (const auto& [in, out, groups] : channels) {
+    for (const auto& [height, width] : sizes) {
+      for (bool other : {false, true}) {
+        ASSERT_TRUE(comparison_.Compare(CallOf(
+            {{2, in, height, width}, out, groups, false, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {1, 1}},
+            true, other, {"none", "add", 0, 6})));
+      }
+    }
+    ASSERT_TRUE(comparison_.Compare(
+        CallOf({{1, in, 9, 18}, out, groups, false, {4, 2}, {1, 1}, {3, 0, 1, 3}, {0, 0}, {2, 3}},
+               false, true, {"silu", "mul"})));
+    ASSERT_TRUE(comparison_.Compare(CallOf(
+        {{1, in, 2, 19}, out, groups, false, {1, 3}, {1, 1}, {0, 1}, {0, 0}, {1, 1}}, true)));
+  }
+}
+
 TEST_F(ConvolutionVolumesTest, TransposedImages) {
   const Convolution cases[] = {
       {{1, 16, 5, 6}, 24, 1, true, {4, 4}, {2, 2}, {1, 1}, {0, 0}, {1, 1}},

@@ -192,6 +192,10 @@ HWY_INLINE void FinishTileWith(const EpilogueOn<T>& e, const T* other, T* c, siz
   const size_t lanes = hn::Lanes(d);
   const auto low = hn::Set(d, e.low), high = hn::Set(d, e.high);
   const bool multiply = e.multiply && other != nullptr, clamps = HasBounds(e);
+  if (columns == ldc) {  // Rows without gaps are one, with fewer partial vectors.
+    columns *= rows;
+    rows = 1;
+  }
   for (size_t r = 0; r < rows; ++r) {
     size_t i = 0;
     // Most epilogues end with the activation.

@@ -54,6 +54,7 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
                                                                 : Winograd::kAccurate;
   const exir::Pass lower_conv2d = LowerConv2d(&diagnostics, winograd);
   return {
+      exir::PropagateConstants({.only_products = true}),
       RemoveCopies(handles),
       exir::MergeBatchNorm(),
       LowerInstanceNorm(),

@@ -1,0 +1,150 @@
+#include "backends/cpu/kernels/pixel_convolution.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "absl/status/statusor.h"
+#include "runtime/core/budget.h"
+#include "runtime/core/checked_math.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/kernels/element_copy/channels_last.h"
+#include "runtime/kernels/operands/operands.h"
+#include "runtime/kernels/operands/ranges.h"
+#include "runtime/kernels/packed/narrow_groups.h"
+#include "runtime/kernels/packed/packed_weights.h"
+#include "runtime/kernels/packed/pixel_gemm.h"
+
+namespace belay::cpu {
+namespace {
+
+constexpr int64_t kPixel = int64_t{kPixelFloats};
+static_assert(kPixel == kNarrowGroup);
+constexpr int64_t kLeastFilters = kPixel / 2 + 1;  // with fewer, lanes would be unused
+constexpr int64_t kLeastWidth = 14;                // with less, copies take too much of the time
+constexpr int64_t kMostTaps = 64;                  // of blocks of 16 channels
+// Floats of a copy, a part of the L2 cache, if two lines of results need no more.
+constexpr int64_t kCopyFloats = 32 << 10;
+
+// The copy of a thread: padded image rows of [block of 16 channels, pixels, 16].
+struct PixelCopy {
+  int64_t blocks;     // of channels
+  int64_t lines = 2;  // of results that are computed from a copy; one more if it is the last one
+  CheckedInt pixels = 0;  // of a row
+  CheckedInt row = 0;     // floats
+  CheckedInt floats = 0;
+
+  // `channels` is that of a group, `height` that of the results.
+  PixelCopy(const Sizes& images, int64_t channels, const Window& w, int64_t height)
+      : blocks((channels + kPixel - 1) / kPixel) {
+    pixels = CheckedInt(images[3]) + w.padding[1] + w.padding_after[1];
+    row = pixels * (blocks * kPixel);
+    const CheckedInt reach = CheckedInt(w.kernel_size[0] - 1) * w.dilation[0];
+    const auto floats_of = [&](int64_t count) {
+      return (CheckedInt(std::min(count + height % 2, height)) + reach) * row;
+    };
+    while (lines < height) {
+      const CheckedInt more = floats_of(lines + 2);
+      if (!more.ok() || more.value() > kCopyFloats) break;
+      lines += 2;
+    }
+    floats = floats_of(lines);
+  }
+};
+
+}  // namespace
+
+bool IsPixelConvolution(const TensorView& images, const Window& w, int64_t groups,
+                        const TensorView& out) {
+  const int64_t k = images.sizes[1] / groups, n = out.sizes[1] / groups;
+  const CheckedInt taps =
+      CheckedInt(w.kernel_size[0]) * w.kernel_size[1] * ((k + kPixel - 1) / kPixel);
+  return HasPixelGemm() && groups > 1 && IsChannelsLast(out) && n >= kLeastFilters && n <= kPixel &&
+         k > 0 && !IsNarrowGroup(groups, k, n) && w.taps() > 1 && taps.ok() &&
+         taps.value() <= kMostTaps && w.stride == std::array<int64_t, 2>{1, 1} &&
+         out.sizes[2] >= int64_t{kLeastPixelLines} && out.sizes[3] >= kLeastWidth;
+}
+
+absl::Status RunPixelConvolution(const KernelContext& context, const TensorView& images,
+                                 const TensorView& filters, const Window& w, int64_t groups,
+                                 const EpilogueF32& epilogue, const TensorView& out) {
+  const int64_t channels = images.sizes[1], in_height = images.sizes[2], width = images.sizes[3];
+  const int64_t filters_count = out.sizes[1], height = out.sizes[2];
+  const int64_t k = channels / groups, n = filters_count / groups;
+  const PixelCopy copy(images.sizes, k, w, height);
+  ABSL_ASSIGN_OR_RETURN(float* const copies,
+                        ScratchArray<float>(context, copy.floats * context.num_threads()));
+  const int64_t row = copy.row.value(), plane = copy.pixels.value() * kPixel;
+  const int64_t line_floats = out.sizes[3] * filters_count, terms = w.taps() * k;
+  const int64_t blocks = std::max<int64_t>((height + copy.lines - 2) / copy.lines, 1);
+  const int64_t units = out.sizes[0] * blocks * groups;
+  const double work = static_cast<double>(out.numel()) * static_cast<double>(terms);
+  RunRanges(context, units, 1, work, [&](int part, int64_t first, int64_t last) {
+    float* const mine = copies + part * copy.floats.value();
+    std::fill_n(mine, copy.floats.value(), 0.0f);
+    std::array<PixelTap, kMostTaps> taps;
+    PixelGemmArgs g = {.pixels = static_cast<size_t>(out.sizes[3]),
+                       .columns = static_cast<size_t>(n),
+                       .taps = taps.data(),
+                       .a_line = static_cast<size_t>(row),
+                       .ldc = static_cast<size_t>(filters_count),
+                       .c_line = static_cast<size_t>(line_floats)};
+    for (int64_t j = 0; j < w.kernel_size[0]; ++j) {
+      for (int64_t i = 0; i < w.kernel_size[1]; ++i) {
+        for (int64_t block = 0; block < copy.blocks; ++block) {
+          taps[g.num_taps++] = {
+              .a = mine + j * w.dilation[0] * row + block * plane + i * w.dilation[1] * kPixel,
+              .k = static_cast<size_t>(std::min(kPixel, k - block * kPixel))};
+        }
+      }
+    }
+    Budget::Pace pace;
+    for (int64_t unit = first; unit < last; ++unit) {
+      const int64_t group = unit % groups, number = unit / groups % blocks;
+      const int64_t image = unit / groups / blocks;
+      const int64_t line = number * copy.lines;
+      const int64_t lines = number + 1 < blocks ? copy.lines : height - line;
+      if (pace.Stop(copy.floats.value())) return;
+      const float* const source =
+          images.as<const float>() + image * in_height * width * channels + group * k;
+      const int64_t rows = lines + (w.kernel_size[0] - 1) * w.dilation[0];
+      for (int64_t r = 0; r < rows; ++r) {
+        float* const to = mine + r * row;
+        const int64_t y = line - w.padding[0] + r;
+        if (y < 0 || y >= in_height) {
+          std::fill_n(to, row, 0.0f);
+          continue;
+        }
+        for (int64_t block = 0; block < copy.blocks; ++block) {
+          CopyPixels(source + y * width * channels + block * kPixel, static_cast<size_t>(channels),
+                     static_cast<size_t>(width),
+                     static_cast<size_t>(std::min(kPixel, k - block * kPixel)),
+                     to + block * plane + w.padding[1] * kPixel);
+        }
+      }
+      const int64_t at = (image * height + line) * line_floats + group * n;
+      g.lines = static_cast<size_t>(lines);
+      g.b =
+          filters.as<const float>() + group / 2 * kPanelColumns * terms + group % 2 * kNarrowGroup;
+      g.c = out.as<float>() + at;
+      g.epilogue = epilogue;
+      if (epilogue.bias != nullptr) g.epilogue.bias += group * n;
+      if (epilogue.other != nullptr) g.epilogue.other += at;
+      PixelGemm(g);
+    }
+  });
+  return absl::OkStatus();
+}
+
+uint64_t PixelConvolutionScratch(const KernelContext& context, const TensorView& images,
+                                 const Window& w, int64_t groups) {
+  const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
+  if (!out.ok() || (*out)->rank() != 4 || !IsPixelConvolution(images, w, groups, **out)) return 0;
+  const CheckedInt floats =
+      PixelCopy(images.sizes, images.sizes[1] / groups, w, (*out)->sizes[2]).floats;
+  // Smaller images may have larger copies, of more lines.
+  const CheckedInt most = floats.ok() ? CheckedInt(std::max(floats.value(), kCopyFloats)) : floats;
+  return ScratchBytesOf<float>(most * context.num_threads());
+}
+
+}  // namespace belay::cpu
