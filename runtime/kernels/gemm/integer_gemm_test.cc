@@ -1,19 +1,23 @@
-// GEMM of integers against the reference kernels: equal bits.
+// GEMM of integers and doubles against the reference kernels: equal bits of integers.
+#include <utility>
+
 #include "gtest/gtest.h"
 #include "runtime/kernels/kernel_comparison.h"
 
 namespace belay {
 namespace {
 
-constexpr DType kDTypes[] = {DType::kInt8, DType::kUint8, DType::kInt16, DType::kInt32,
-                             DType::kInt64};
+constexpr DType kDTypes[] = {DType::kInt8,  DType::kUint8, DType::kInt16,
+                             DType::kInt32, DType::kInt64, DType::kFloat64};
 
 KernelCall Mm(DType dtype, int64_t m, int64_t k, int64_t n, Layout a = Layout::kRowMajor,
               Layout b = Layout::kRowMajor) {
   return {"aten.mm.default",
           {TestTensorSpec{dtype, {m, k}, a, Values::kWide, 0},
            TestTensorSpec{dtype, {k, n}, b, Values::kWide, 0}},
-          {dtype}};
+          {dtype},
+          IsFloatingPoint(dtype) ? static_cast<double>(2 * k + 2) : 0,
+          UlpOf::kMagnitudes};
 }
 
 KernelCall Addmm(DType dtype, const Sizes& addend, int64_t m, int64_t k, int64_t n) {
@@ -58,6 +62,18 @@ TEST(IntegerGemmTest, LayoutsBatchesAndAddends) {
     }
     for (const Sizes& addend : {Sizes{19}, Sizes{1}, Sizes{}, Sizes{7, 19}, Sizes{7, 1}}) {
       ASSERT_TRUE(comparison.Compare(Addmm(dtype, addend, 7, 33, 19)));
+    }
+  }
+}
+
+TEST(IntegerGemmTest, DoublesScaleProductAndAddend) {
+  KernelComparison comparison;
+  for (const auto& [beta, alpha] : {std::pair(1.0, 0.5), {0.0, -2.0}, {-0.75, 1.0}, {3.0, 0.25}}) {
+    for (const Sizes& addend : {Sizes{19}, Sizes{}, Sizes{7, 1}}) {
+      KernelCall call = Addmm(DType::kFloat64, addend, 7, 33, 19);
+      call.arguments[3] = EValue(beta);
+      call.arguments[4] = EValue(alpha);
+      ASSERT_TRUE(comparison.Compare(call));
     }
   }
 }

@@ -20,11 +20,12 @@ using Vector = hn::Vec<Tag<T>>;
 // of a group; Total adds the sum of a group to that of all. `at` is the offset of parameters that each
 // group has per column.
 template <class T>
-struct WrapIntegers {
+struct Accumulate {
   static constexpr size_t kRows = HWY_TARGET <= HWY_AVX3 ? 12 : 4;
-  HWY_INLINE explicit WrapIntegers(const PanelArgs<T, T>&) {}
+  HWY_INLINE explicit Accumulate(const PanelArgs<T, T>&) {}
   HWY_INLINE Vector<T> Load(const T* b, size_t, size_t) const { return hn::LoadU(Tag<T>(), b); }
   HWY_INLINE Vector<T> Part(Vector<T> sum, Vector<T> x, Vector<T> w, size_t) const {
+    if constexpr (hwy::IsFloat<T>()) return hn::MulAdd(x, w, sum);
     return hn::Add(sum, hn::Mul(x, w));
   }
   HWY_INLINE Vector<T> Total(Vector<T>, Vector<T> part, size_t) const { return part; }
@@ -69,8 +70,8 @@ struct ScaleColumns {
   }
 };
 
-// Computes kRows rows by two vectors of columns from `column` on. No multiplication is fused with an
-// addition. `group` is the depth of a group.
+// Computes kRows rows by two vectors of columns from `column` on. Only multiplications of doubles are
+// fused with additions. `group` is the depth of a group.
 template <class Accumulation, size_t kRows, class A, class B>
 HWY_INLINE void Tile(const PanelArgs<A, B>& g, const Accumulation& form, size_t group, size_t row,
                      size_t column) {
@@ -119,8 +120,9 @@ HWY_INLINE void Multiply(const PanelArgs<A, B>& g) {
   }
 }
 
-void MultiplyInt32(const PanelArgs<int32_t, int32_t>& g) { Multiply<WrapIntegers<int32_t>>(g); }
-void MultiplyInt64(const PanelArgs<int64_t, int64_t>& g) { Multiply<WrapIntegers<int64_t>>(g); }
+void MultiplyInt32(const PanelArgs<int32_t, int32_t>& g) { Multiply<Accumulate<int32_t>>(g); }
+void MultiplyInt64(const PanelArgs<int64_t, int64_t>& g) { Multiply<Accumulate<int64_t>>(g); }
+void MultiplyDouble(const PanelArgs<double, double>& g) { Multiply<Accumulate<double>>(g); }
 void MultiplyMixed(const PanelArgs<float, int8_t>& g) {
   if (g.group == 0) return Multiply<ScaleDepths>(g);
   Multiply<ScaleColumns>(g);
@@ -135,12 +137,16 @@ namespace belay {
 
 HWY_EXPORT(MultiplyInt32);
 HWY_EXPORT(MultiplyInt64);
+HWY_EXPORT(MultiplyDouble);
 HWY_EXPORT(MultiplyMixed);
 void MultiplyPanel(const PanelArgs<int32_t, int32_t>& args) {
   HWY_DYNAMIC_DISPATCH(MultiplyInt32)(args);
 }
 void MultiplyPanel(const PanelArgs<int64_t, int64_t>& args) {
   HWY_DYNAMIC_DISPATCH(MultiplyInt64)(args);
+}
+void MultiplyPanel(const PanelArgs<double, double>& args) {
+  HWY_DYNAMIC_DISPATCH(MultiplyDouble)(args);
 }
 void MultiplyPanel(const PanelArgs<float, int8_t>& args) {
   HWY_DYNAMIC_DISPATCH(MultiplyMixed)(args);

@@ -1,8 +1,11 @@
-// GEMMs whose accumulation is not that of packed_gemm.h: integers, which wrap, and float rows with
-// int8 columns that have scales. They compute one panel of columns.
+// GEMMs whose accumulation is not that of packed_gemm.h: integers, which wrap, doubles, and float rows
+// with int8 columns that have scales. They compute one panel of columns.
 //
 // For floats, each product and each sum is rounded to float32, in the order of the depth, as in the
-// reference kernel. All results have the bits of the reference kernels on every instruction set.
+// reference kernel. All results have the bits of the reference kernels on every instruction set, except
+// those of doubles: each product and its sum are rounded once where the instruction set allows it. A
+// result of depth k has an error of at most k u S, where u is 2^-53 and S the sum of the products'
+// absolute values, and does not depend on the number of threads.
 #ifndef BELAY_RUNTIME_KERNELS_GEMM_PANEL_GEMM_H_
 #define BELAY_RUNTIME_KERNELS_GEMM_PANEL_GEMM_H_
 
@@ -41,6 +44,7 @@ struct PanelArgs {
 // If k is 0, the operands may be null, and the result is zeros.
 void MultiplyPanel(const PanelArgs<int32_t, int32_t>& args);
 void MultiplyPanel(const PanelArgs<int64_t, int64_t>& args);
+void MultiplyPanel(const PanelArgs<double, double>& args);
 void MultiplyPanel(const PanelArgs<float, int8_t>& args);
 
 // As RunGemm, but calls body for each panel of size.column_step columns of a part, until the budget
@@ -60,7 +64,7 @@ inline void RunPanels(const KernelContext& context, const GemmSize& size,
           });
 }
 
-// mm, bmm and addmm of integers; mixed_mm and mixed_linear.
+// mm, bmm and addmm of integers and doubles; mixed_mm and mixed_linear.
 absl::Span<const Kernel> IntegerGemmKernels();
 absl::Span<const Kernel> MixedGemmKernels();
 

@@ -387,6 +387,7 @@ RowsLoop FindRowsLoop(PointwiseOp op, DType type, int scalar) {
 VectorLoop FindLoop(PointwiseOp op, DType type) {
   if (op <= PointwiseOp::kXor) return FindArithmeticLoop(op, type);
   if (op <= PointwiseOp::kWhere) return FindComparisonLoop(op, type);
+  if (type == DType::kFloat64) return FindDoubleLoop(op);
   if (op <= PointwiseOp::kTrunc) return FindFloatLoop(op, type);
   if (op <= PointwiseOp::kTan) return FindTrigonometricLoop(op, type);
   return FindBinaryFloatLoop(op, type);

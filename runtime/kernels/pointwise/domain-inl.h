@@ -22,7 +22,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 // Returns y for the lanes of `kept`, and exact(i) for each other lane i.
 template <class D, class V, class M, class Exact>
 HWY_INLINE V ReplaceLanes(D d, V y, M kept, const Exact& exact) {
-  HWY_ALIGN float out[hn::MaxLanes(d)];
+  HWY_ALIGN hn::TFromD<D> out[hn::MaxLanes(d)];
   uint8_t bits[HWY_MAX(size_t{8}, hn::MaxLanes(d) / 8)] = {};
   hn::StoreMaskBits(d, kept, bits);
   hn::Store(y, d, out);

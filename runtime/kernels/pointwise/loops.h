@@ -145,6 +145,8 @@ VectorLoop FindComparisonLoop(PointwiseOp op, DType type);
 VectorLoop FindFloatLoop(PointwiseOp op, DType type);
 VectorLoop FindTrigonometricLoop(PointwiseOp op, DType type);
 VectorLoop FindBinaryFloatLoop(PointwiseOp op, DType type);
+// All float loops of float64, in double_loops.cc; null if there is none.
+VectorLoop FindDoubleLoop(PointwiseOp op);
 
 }  // namespace belay
 

@@ -143,10 +143,12 @@ absl::Status FloatWithNumbers(const Arguments& arguments, PointwiseRequest& requ
   return absl::OkStatus();
 }
 
-// Quotients of float32 rounded to integers.
+// Quotients of float32 and float64 rounded to integers.
 absl::Status DivMode(const Arguments& arguments, PointwiseRequest& request) {
   ABSL_ASSIGN_OR_RETURN(const DivModeCall<Arguments> call, DivModeCall<Arguments>::Read(arguments));
-  if (call.types.compute != DType::kFloat32 || call.rounding == QuotientRounding::kNone) {
+  const bool accepted =
+      call.types.compute == DType::kFloat32 || call.types.compute == DType::kFloat64;
+  if (!accepted || call.rounding == QuotientRounding::kNone) {
     return Refused();
   }
   request.call = call;

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <type_traits>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
@@ -135,12 +136,14 @@ absl::Status LeakyRelu(KernelContext& context, const FloatCall& call) {
 
 absl::Status Gelu(KernelContext& context, const GeluCall<KernelArguments>& call) {
   if (!call.tanh) {
-    // x * Phi(x). erfc keeps its precision where 1 + erf does not; in double, since it multiplies the
-    // relative error of its argument by the argument's square.
+    // x * Phi(x). erfc keeps its precision where 1 + erf does not; in a wider type, since it multiplies
+    // the relative error of its argument by the argument's square.
     return RunPointwise(context, call, kUnary<[](FloatLike auto x) {
                           using T = decltype(x);
-                          const double argument = -static_cast<double>(x) / std::numbers::sqrt2;
-                          return x * static_cast<T>(0.5 * std::erfc(argument));
+                          using Wide =
+                              std::conditional_t<std::is_same_v<T, double>, long double, double>;
+                          const Wide argument = -static_cast<Wide>(x) / std::numbers::sqrt2_v<Wide>;
+                          return x * static_cast<T>(Wide{0.5} * std::erfc(argument));
                         }>);
   }
   return RunPointwise(context, call, kUnary<[](FloatLike auto x) {
