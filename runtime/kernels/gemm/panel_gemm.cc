@@ -81,26 +81,31 @@ HWY_INLINE void Tile(const PanelArgs<A, B>& g, const Accumulation& form, size_t 
   const A* HWY_RESTRICT a = g.k == 0 ? nullptr : g.a + row * g.lda;
   const B* HWY_RESTRICT b = g.k == 0 ? nullptr : g.b + column;
   V sum0[kRows], sum1[kRows];
+  HWY_UNROLL(kRows)
   for (size_t r = 0; r < kRows; ++r) sum0[r] = sum1[r] = hn::Zero(d);
   size_t at = column;  // of the group's parameters
   for (size_t first = 0; first < g.k; first += group, at += kPanelColumns) {
     const size_t end = HWY_MIN(g.k, first + group);
     V part0[kRows], part1[kRows];
+    HWY_UNROLL(kRows)
     for (size_t r = 0; r < kRows; ++r) part0[r] = part1[r] = hn::Zero(d);
     for (size_t p = first; p < end; ++p, b += g.ldb) {
       const V w0 = form.Load(b, p, at), w1 = form.Load(b + lanes, p, at + lanes);
+      HWY_UNROLL(kRows)
       for (size_t r = 0; r < kRows; ++r) {
         const V x = hn::Set(d, a[r * g.lda + p]);
         part0[r] = form.Part(part0[r], x, w0, p);
         part1[r] = form.Part(part1[r], x, w1, p);
       }
     }
+    HWY_UNROLL(kRows)
     for (size_t r = 0; r < kRows; ++r) {
       sum0[r] = form.Total(sum0[r], part0[r], at);
       sum1[r] = form.Total(sum1[r], part1[r], at + lanes);
     }
   }
   const size_t columns = HWY_MIN(g.n - column, 2 * lanes);
+  HWY_UNROLL(kRows)
   for (size_t r = 0; r < kRows; ++r) {
     A* HWY_RESTRICT c = g.c + (row + r) * g.ldc + column;
     hn::StoreN(sum0[r], d, c, HWY_MIN(columns, lanes));
@@ -116,6 +121,9 @@ HWY_INLINE void Multiply(const PanelArgs<A, B>& g) {
   for (size_t j = 0; j < g.n; j += 2 * hn::Lanes(Tag<A>())) {
     size_t i = 0;
     for (; i + kRows <= g.m; i += kRows) Tile<Accumulation, kRows>(g, form, group, i, j);
+    if constexpr (kRows > 4) {
+      for (; i + 4 <= g.m; i += 4) Tile<Accumulation, 4>(g, form, group, i, j);
+    }
     for (; i < g.m; ++i) Tile<Accumulation, 1>(g, form, group, i, j);
   }
 }

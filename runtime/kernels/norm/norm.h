@@ -29,8 +29,8 @@ void NormalizeF32(const float* in, size_t n, float mean, float factor, float off
 void NormalizeColumnsF32(const float* in, size_t rows, size_t columns, const float* mean,
                          const float* factor, const float* offset, float* out);
 
-// Layer norm, group norm and all variants of batch norm, on float32, float16 and bfloat16 tensors
-// of any layout. Half precision is computed as float and rounded once. Means and variances of
+// Layer norm, group norm and all variants of batch norm, on float64, float32, float16 and bfloat16
+// tensors of any layout. Half precision is computed as float and rounded once. Means and variances of
 // groups and batches are accumulated in double precision. Scales outside the range of float32 are
 // applied in double precision.
 absl::Span<const Kernel> NormHighwayKernels();

@@ -21,7 +21,12 @@
 namespace belay {
 namespace {
 
-constexpr DTypeSet kTypes = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
+constexpr DTypeSet kTypes = {DType::kFloat32, DType::kFloat16, DType::kBFloat16, DType::kFloat64};
+
+// The type in which elements are read.
+DType RunType(const TensorView& t) {
+  return t.dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
+}
 
 // Returns the part of `t` at an offset with these sizes and strides.
 TensorView PartOf(const TensorView& t, int64_t offset, const Sizes& sizes, const Strides& strides) {
@@ -49,22 +54,23 @@ double SumOf(const TensorView& part, std::optional<double> center) {
     center.has_value() ? SquareRunsF32(run, *center, &sum) : SumRunsF32(run, &sum);
     return sum;
   }
-  const ReduceLoop loop =
-      center.has_value() ? FindSquaresLoop(DType::kFloat32) : FindSumLoop(DType::kFloat32);
+  const DType type = RunType(part);
+  const auto bytes = static_cast<int64_t>(DTypeSize(type));
+  const ReduceLoop loop = center.has_value() ? FindSquaresLoop(type) : FindSumLoop(type);
   double lanes[kReduceLanes] = {}, centers[kReduceLanes];
   std::fill_n(centers, kReduceLanes, center.value_or(0));
   const double* of = center.has_value() ? centers : nullptr;
-  RunSource source(part.data, part.dtype, part.sizes, part.strides, DType::kFloat32);
+  RunSource source(part.data, part.dtype, part.sizes, part.strides, type);
   RunStorage buffer;
   for (int64_t left = part.numel(); left > 0;) {
     const int64_t n = source.in_place() && source.group() >= kReduceLanes
                           ? std::min(left, source.group())
                           : std::min(left, kRunBufferLength);
-    const float* run = static_cast<const float*>(source.Next(n, buffer));
+    const auto* run = static_cast<const std::byte*>(source.Next(n, buffer));
     const int64_t rows = n / kReduceLanes;
     if (rows > 0) loop(run, rows, kReduceLanes, kReduceLanes, lanes, of);
     if (rows * kReduceLanes < n)
-      loop(run + rows * kReduceLanes, 1, 0, n - rows * kReduceLanes, lanes, of);
+      loop(run + rows * kReduceLanes * bytes, 1, 0, n - rows * kReduceLanes, lanes, of);
     left -= n;
   }
   double total = 0;
@@ -93,9 +99,33 @@ struct NormalizeTerms {
         exact(std::isnormal(factor) || scale == 0) {}
 };
 
+// to = (from - center) * scale * factors + shifts + shift, for float64; the rows of factors and of shifts
+// may be null. Precondition: equal sizes.
+void NormalizeDoubles(const TensorView& from, const TensorView& to, double center, double scale,
+                      double shift, const double* factors, const double* shifts) {
+  RunSource source(from.data, from.dtype, from.sizes, from.strides, DType::kFloat64);
+  RunSink sink(to.data, to.dtype, to.sizes, to.strides, DType::kFloat64);
+  RunStorage in, out;
+  const bool in_place = source.in_place() && sink.in_place();
+  for (int64_t at = 0, n; at < from.numel(); at += n) {
+    const int64_t left = from.numel() - at, group = std::min(source.group(), sink.group());
+    n = in_place && group >= kReduceLanes ? std::min(left, group)
+                                          : std::min(left, kRunBufferLength);
+    const double* x = static_cast<const double*>(source.Next(n, in));
+    double* y = static_cast<double*>(sink.Place(n, out));
+    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - center) * scale + shift;
+    for (int64_t i = 0; factors != nullptr && i < n; ++i) y[i] *= factors[at + i];
+    for (int64_t i = 0; shifts != nullptr && i < n; ++i) y[i] += shifts[at + i];
+    sink.Commit(n, out);
+  }
+}
+
 // to = (from - center) * scale + shift, element by element. Precondition: equal sizes.
 void Normalize(const TensorView& from, const TensorView& to, double center, double scale,
                double shift) {
+  if (from.dtype == DType::kFloat64) {
+    return NormalizeDoubles(from, to, center, scale, shift, nullptr, nullptr);
+  }
   const NormalizeTerms terms(center, scale, shift);
   if (!terms.exact) {
     const Reader<double> in(from);
@@ -126,11 +156,11 @@ void Normalize(const TensorView& from, const TensorView& to, double center, doub
 
 // ---- Layer norm
 
-// Returns a parameter as a row of floats, in place or in `room`.
-const float* ParameterRow(const TensorView* t, float* room) {
+// Returns a parameter as a row of elements of `type`, in place or in `room`.
+const void* ParameterRow(const TensorView* t, DType type, void* room) {
   if (t == nullptr) return nullptr;
-  if (IsRowMajorF32(*t)) return t->as<const float>();
-  CopyConvertible(*t, TensorView::Contiguous(DType::kFloat32, t->sizes, room));
+  if (t->dtype == type && t->is_contiguous()) return t->data;
+  CopyConvertible(*t, TensorView::Contiguous(type, t->sizes, room));
   return room;
 }
 
@@ -158,6 +188,25 @@ absl::Status LayerNorm(KernelContext& context, const LayerNormCall<KernelArgumen
   if (input->numel() == 0) return absl::OkStatus();  // no rows, whatever their length
   const Strides in_row = SelectDims(input->strides, leading),
                 out_row = SelectDims(out->strides, leading);
+  if (input->dtype == DType::kFloat64) {
+    ABSL_ASSIGN_OR_RETURN(double* room, ScratchArray<double>(context, 2 * n));
+    const auto* const factors =
+        static_cast<const double*>(ParameterRow(weight, DType::kFloat64, room));
+    const auto* const shifts =
+        static_cast<const double*>(ParameterRow(bias, DType::kFloat64, room + n));
+    for (StridedIterator<4> it(rows, {SelectDims(input->strides, 0, tail),
+                                      SelectDims(out->strides, 0, tail), mean_rows, rstd_rows});
+         !it.done(); it.Next()) {
+      const TensorView from = PartOf(*input, it.offset(0), normalized, in_row);
+      const Moments m = MomentsOf(from);
+      const double r = 1 / std::sqrt(m.var + call.eps);
+      NormalizeDoubles(from, PartOf(*out, it.offset(1), normalized, out_row), m.mean, r,
+                       /*shift=*/0, factors, shifts);
+      write_mean(it.offset(2), m.mean);
+      write_rstd(it.offset(3), r);
+    }
+    return absl::OkStatus();
+  }
   const bool in_place = input->dtype == DType::kFloat32 && IsContiguous(normalized, in_row) &&
                         IsContiguous(normalized, out_row);
   float *scratch = nullptr, *weight_room = nullptr, *bias_room = nullptr;
@@ -167,8 +216,10 @@ absl::Status LayerNorm(KernelContext& context, const LayerNormCall<KernelArgumen
     weight_room = scratch + n;
     bias_room = weight_room + n;
   }
-  const float *const scale = ParameterRow(weight, weight_room), *const shift =
-                                                                    ParameterRow(bias, bias_room);
+  const auto* const scale =
+      static_cast<const float*>(ParameterRow(weight, DType::kFloat32, weight_room));
+  const auto* const shift =
+      static_cast<const float*>(ParameterRow(bias, DType::kFloat32, bias_room));
   const Strides in_rows = SelectDims(input->strides, 0, tail),
                 out_rows = SelectDims(out->strides, 0, tail);
   const double work = kElementWork * static_cast<double>(input->numel());
@@ -216,7 +267,8 @@ uint64_t LayerNormScratch(const KernelContext& context,
   const int rank = call.input->rank(), normalized = call.normalized_shape.size();
   if (normalized > rank) return 0;
   const Sizes row = SelectDims(call.input->sizes, rank - normalized);
-  return 3 * static_cast<uint64_t>(NumElements(row).value_or(0)) * sizeof(float);
+  // Two rows of doubles, or three of floats.
+  return 4 * static_cast<uint64_t>(NumElements(row).value_or(0)) * sizeof(float);
 }
 
 // ---- Normalization by channel

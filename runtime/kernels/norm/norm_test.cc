@@ -1,5 +1,6 @@
 // Normalizations against the reference kernels.
 #include <cmath>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
@@ -9,7 +10,7 @@ namespace belay {
 namespace {
 
 using Ints = std::vector<int64_t>;
-constexpr DType kDTypes[] = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
+constexpr DType kDTypes[] = {DType::kFloat32, DType::kFloat16, DType::kBFloat16, DType::kFloat64};
 constexpr Layout kLayouts[] = {Layout::kRowMajor, Layout::kReversed, Layout::kGaps,
                                Layout::kChannelsLast};
 
@@ -30,6 +31,9 @@ KernelCall LayerNorm(DType dtype, DType parameter, const Sizes& sizes, Ints norm
   return call;
 }
 
+// The means and variances of float64 are not more precise than its results: their terms cancel, as above.
+double BoundOf(DType dtype) { return dtype == DType::kFloat64 ? 4096 : 4; }
+
 KernelCall GroupNorm(DType dtype, DType parameter, const Sizes& sizes, int64_t groups,
                      Layout layout) {
   KernelCall call;
@@ -46,7 +50,7 @@ KernelCall GroupNorm(DType dtype, DType parameter, const Sizes& sizes, int64_t g
                     EValue(groups),
                     EValue(1e-5)};
   call.outputs = {dtype, parameter, parameter};
-  call.max_ulp = 4;
+  call.max_ulp = BoundOf(dtype);
   call.ulp_of = UlpOf::kLargest;
   return call;
 }
@@ -72,15 +76,21 @@ KernelCall BatchNorm(DType dtype, DType parameter, const Sizes& sizes, Layout la
   call.arguments.push_back(EValue(0.1));
   call.arguments.push_back(EValue(1e-5));
   call.outputs = {dtype, parameter, parameter};
-  call.max_ulp = 4;
+  call.max_ulp = BoundOf(dtype);
   call.ulp_of = UlpOf::kLargest;
   return call;
+}
+
+// float64 has no parameters of another dtype.
+std::vector<DType> ParametersOf(DType dtype) {
+  if (dtype == DType::kFloat64) return {dtype};
+  return {dtype, DType::kFloat32};
 }
 
 TEST(NormTest, EveryLength) {
   KernelComparison comparison;
   for (DType dtype : kDTypes) {
-    for (DType parameter : {dtype, DType::kFloat32}) {
+    for (DType parameter : ParametersOf(dtype)) {
       for (int64_t n : KernelComparison::Lengths(dtype)) {
         // A single element has no variance: its rounding error is scaled by 1 / sqrt(eps).
         if (n > 1) {
@@ -105,7 +115,7 @@ TEST(NormTest, ScalesOutsideFloat32) {
   // 1 / sqrt(variance) is 100 and 0.01.
   const TestTensor weight = TestTensor::Of<float>({5}, {3e38f, -3e37f, 1e-40f, 0.0f, HUGE_VALF});
   const TestTensor variance = TestTensor::Of<float>({5}, {1e-4f, 1e-4f, 1e4f, 1e-4f, 1.0f});
-  for (DType dtype : kDTypes) {
+  for (DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
     KernelCall call =
         BatchNorm(dtype, DType::kFloat32, {2, 5, 50}, Layout::kRowMajor, BatchForm::kInference);
     call.arguments[1] = EValue(weight.view());

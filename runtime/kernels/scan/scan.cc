@@ -82,6 +82,7 @@ ScanLoops<T, Acc> LoopsOf(ScanOp op) {
   return {Row<Product, T, Acc>, Rows<Product, T, Acc>, Step<Product, T, Acc>, Acc{1}};
 }
 
+ScanLoops<double, double> DoubleScanLoopsImpl(ScanOp op) { return LoopsOf<double, double>(op); }
 ScanLoops<float, double> FloatScanLoopsImpl(ScanOp op) { return LoopsOf<float, double>(op); }
 ScanLoops<int64_t, int64_t> IntegerScanLoopsImpl(ScanOp op) {
   return LoopsOf<int64_t, int64_t>(op);
@@ -98,6 +99,10 @@ HWY_EXPORT(FloatScanLoopsImpl);
 HWY_EXPORT(IntegerScanLoopsImpl);
 ScanLoops<float, double> FloatScanLoops(ScanOp op) {
   return HWY_DYNAMIC_DISPATCH(FloatScanLoopsImpl)(op);
+}
+// Scans of doubles wait for memory and for their chains: the instruction sets do not differ.
+ScanLoops<double, double> DoubleScanLoops(ScanOp op) {
+  return HWY_STATIC_DISPATCH(DoubleScanLoopsImpl)(op);
 }
 ScanLoops<int64_t, int64_t> IntegerScanLoops(ScanOp op) {
   return HWY_DYNAMIC_DISPATCH(IntegerScanLoopsImpl)(op);

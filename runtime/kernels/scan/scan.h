@@ -30,6 +30,7 @@ struct ScanLoops {
   Acc start;
 };
 ScanLoops<float, double> FloatScanLoops(ScanOp op);
+ScanLoops<double, double> DoubleScanLoops(ScanOp op);
 ScanLoops<int64_t, int64_t> IntegerScanLoops(ScanOp op);
 
 absl::Span<const Kernel> ScanHighwayKernels();

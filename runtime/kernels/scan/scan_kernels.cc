@@ -108,6 +108,8 @@ absl::Status Cumulate(KernelContext& context, const CumulateCall<KernelArguments
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, call.dtype, *self));
   if (kIntegers.contains(self->dtype)) {
     Scan(*self, *out, call.dim, DType::kInt64, IntegerScanLoops(kOp));
+  } else if (self->dtype == DType::kFloat64) {
+    Scan(*self, *out, call.dim, DType::kFloat64, DoubleScanLoops(kOp));
   } else {
     Scan(*self, *out, call.dim, DType::kFloat32, FloatScanLoops(kOp));
   }
@@ -117,7 +119,8 @@ absl::Status Cumulate(KernelContext& context, const CumulateCall<KernelArguments
 // Accepts the result dtype that sums have by default.
 bool Accepts(const KernelContext& context, const CumulateCall<KernelArguments>& call) {
   const DType dtype = call.self->dtype;
-  return (kFloats | kIntegers).contains(dtype) && call.dtype == SumDType(dtype);
+  return (kFloats | kIntegers | DTypeSet{DType::kFloat64}).contains(dtype) &&
+         call.dtype == SumDType(dtype);
 }
 
 // ---- cummax, cummin

@@ -7,8 +7,8 @@ namespace {
 
 TEST(ScanTest, EveryLengthDimensionDtypeAndLayout) {
   KernelComparison comparison;
-  for (DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16, DType::kInt64,
-                      DType::kInt32, DType::kUint8, DType::kBool}) {
+  for (DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16, DType::kFloat64,
+                      DType::kInt64, DType::kInt32, DType::kUint8, DType::kBool}) {
     const DType result = IsFloatingPoint(dtype) ? dtype : DType::kInt64;
     const auto compare = [&](const TestTensorSpec& self, int64_t dim, Layout out) {
       for (const char* op : {"aten.cumsum.default", "aten.cumprod.default"}) {

@@ -25,6 +25,11 @@ namespace belay {
 void SoftmaxRowF32(const float* in, size_t n, float* out);
 void LogSoftmaxRowF32(const float* in, size_t n, float* out);
 
+// The same for float64. The exponentials are those of pointwise loops, with 2 ULP; the sum has the
+// bound above.
+void SoftmaxRowF64(const double* in, size_t n, double* out);
+void LogSoftmaxRowF64(const double* in, size_t n, double* out);
+
 // Softmax, or its logarithm, of `columns` columns of n elements: element i of column c is
 // in[i * in_step + c], and likewise for `out`. The error is that of a row. n > 0. `out` may be `in` if the steps are equal.
 void SoftmaxColumnsF32(const float* in, size_t n, size_t in_step, size_t columns, float* out,
@@ -32,7 +37,7 @@ void SoftmaxColumnsF32(const float* in, size_t n, size_t in_step, size_t columns
 void LogSoftmaxColumnsF32(const float* in, size_t n, size_t in_step, size_t columns, float* out,
                           size_t out_step);
 
-// Softmax and log-softmax over any dimension of float32, float16 and bfloat16 tensors of any
+// Softmax and log-softmax over any dimension of float64, float32, float16 and bfloat16 tensors of any
 // layout. Half precision is computed as float and rounded once.
 absl::Span<const Kernel> SoftmaxHighwayKernels();
 

@@ -11,7 +11,7 @@
 namespace belay {
 namespace {
 
-constexpr DTypeSet kTypes = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
+constexpr DTypeSet kTypes = {DType::kFloat32, DType::kFloat16, DType::kBFloat16, DType::kFloat64};
 // Number of noncontiguous rows that are copied to scratch memory together. Adjacent rows share
 // cache lines.
 constexpr int64_t kBlock = 16;
@@ -61,10 +61,17 @@ Rows RowsOf(const TensorView& in, const TensorView& out, int dim) {
   return rows;
 }
 
-// kRow and kColumns compute the same function.
-template <void (*kRow)(const float*, size_t, float*),
-          void (*kColumns)(const float*, size_t, size_t, size_t, float*, size_t)>
-absl::Status Run(KernelContext& context, const SoftmaxCall<KernelArguments>& call) {
+// Both compute the same function of elements of type T; `columns` is null if T has no such loop.
+template <class T>
+struct Loops {
+  void (*row)(const T*, size_t, T*);
+  void (*columns)(const T*, size_t, size_t, size_t, T*, size_t);
+};
+
+template <class T>
+absl::Status RunLoops(KernelContext& context, const SoftmaxCall<KernelArguments>& call,
+                      const Loops<T>& loops) {
+  constexpr DType kType = sizeof(T) == sizeof(double) ? DType::kFloat64 : DType::kFloat32;
   const TensorView* const self = call.self;
   const int dim = call.dim;
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self->dtype, *self));
@@ -74,17 +81,17 @@ absl::Status Run(KernelContext& context, const SoftmaxCall<KernelArguments>& cal
   const int64_t in_step = self->rank() == 0 ? 1 : self->strides[dim],
                 out_step = self->rank() == 0 ? 1 : out->strides[dim];
   const double work = kExponentialWork * static_cast<double>(self->numel());
-  const bool direct = self->dtype == DType::kFloat32 && (n == 1 || (in_step == 1 && out_step == 1));
+  const bool direct = self->dtype == kType && (n == 1 || (in_step == 1 && out_step == 1));
   if (direct) {
     RunRanges(context, self->numel() / n, /*step=*/1, work, [&](int, int64_t first, int64_t last) {
       for (int64_t i = first; i < last; ++i) {
-        kRow(self->as<const float>() + OffsetAt(i, rows.sizes, rows.in), static_cast<size_t>(n),
-             out->as<float>() + OffsetAt(i, rows.sizes, rows.out));
+        loops.row(self->as<const T>() + OffsetAt(i, rows.sizes, rows.in), static_cast<size_t>(n),
+                  out->as<T>() + OffsetAt(i, rows.sizes, rows.out));
       }
     });
     return absl::OkStatus();
   }
-  ABSL_ASSIGN_OR_RETURN(float* scratch, ScratchArray<float>(context, n * kBlock));
+  ABSL_ASSIGN_OR_RETURN(T * scratch, ScratchArray<T>(context, n * kBlock));
   Sizes outer = rows.sizes;
   int64_t beside = 1, in_beside = 0, out_beside = 0;
   if (!outer.empty()) {
@@ -94,18 +101,18 @@ absl::Status Run(KernelContext& context, const SoftmaxCall<KernelArguments>& cal
     out_beside = rows.out[last];
     outer.erase(last);
   }
-  if (self->dtype == DType::kFloat32 && in_beside == 1 && out_beside == 1 &&
+  if (loops.columns != nullptr && self->dtype == kType && in_beside == 1 && out_beside == 1 &&
       beside >= kColumnBlock / 4) {
     const int64_t blocks = (beside + kColumnBlock - 1) / kColumnBlock;
     const int64_t count = self->numel() / n / beside * blocks;
     RunRanges(context, count, /*step=*/1, work, [&](int, int64_t first, int64_t last) {
       for (int64_t i = first; i < last; ++i) {
         const int64_t column = i % blocks * kColumnBlock;
-        kColumns(self->as<const float>() + OffsetAt(i / blocks, outer, rows.in) + column,
-                 static_cast<size_t>(n), static_cast<size_t>(in_step),
-                 static_cast<size_t>(std::min(kColumnBlock, beside - column)),
-                 out->as<float>() + OffsetAt(i / blocks, outer, rows.out) + column,
-                 static_cast<size_t>(out_step));
+        loops.columns(self->as<const T>() + OffsetAt(i / blocks, outer, rows.in) + column,
+                      static_cast<size_t>(n), static_cast<size_t>(in_step),
+                      static_cast<size_t>(std::min(kColumnBlock, beside - column)),
+                      out->as<T>() + OffsetAt(i / blocks, outer, rows.out) + column,
+                      static_cast<size_t>(out_step));
       }
     });
     return absl::OkStatus();
@@ -121,14 +128,25 @@ absl::Status Run(KernelContext& context, const SoftmaxCall<KernelArguments>& cal
       to.strides = {out_beside, out_step};
       from.data = self->as<std::byte>() + (it.offset(0) + at * in_beside) * bytes;
       to.data = out->as<std::byte>() + (it.offset(1) + at * out_beside) * bytes;
-      const TensorView block = TensorView::Contiguous(DType::kFloat32, from.sizes, scratch);
+      const TensorView block = TensorView::Contiguous(kType, from.sizes, scratch);
       CopyConvertible(from, block);
       for (int64_t r = 0; r < count; ++r)
-        kRow(scratch + r * n, static_cast<size_t>(n), scratch + r * n);
+        loops.row(scratch + r * n, static_cast<size_t>(n), scratch + r * n);
       CopyConvertible(block, to);
     }
   }
   return absl::OkStatus();
+}
+
+template <bool kLog>
+absl::Status Run(KernelContext& context, const SoftmaxCall<KernelArguments>& call) {
+  if (call.self->dtype == DType::kFloat64) {
+    return RunLoops<double>(context, call,
+                            {kLog ? &LogSoftmaxRowF64 : &SoftmaxRowF64, /*columns=*/nullptr});
+  }
+  return RunLoops<float>(context, call,
+                         kLog ? Loops<float>{&LogSoftmaxRowF32, &LogSoftmaxColumnsF32}
+                              : Loops<float>{&SoftmaxRowF32, &SoftmaxColumnsF32});
 }
 
 bool Accepts(const KernelContext& context, const SoftmaxCall<KernelArguments>& call) {
@@ -137,15 +155,17 @@ bool Accepts(const KernelContext& context, const SoftmaxCall<KernelArguments>& c
 
 uint64_t ScratchBytes(const KernelContext& context, const SoftmaxCall<KernelArguments>& call) {
   if (call.self->numel() == 0) return 0;
-  return ScratchBytesOf<float>(CheckedInt(LengthOf(*call.self, call.dim)) * kBlock);
+  const CheckedInt elements = CheckedInt(LengthOf(*call.self, call.dim)) * kBlock;
+  return call.self->dtype == DType::kFloat64 ? ScratchBytesOf<double>(elements)
+                                             : ScratchBytesOf<float>(elements);
 }
 
 constexpr Kernel kKernels[] = {
-    KernelRow<&Run<&SoftmaxRowF32, &SoftmaxColumnsF32>, &Accepts, &ScratchBytes>(
+    KernelRow<&Run<false>, &Accepts, &ScratchBytes>(
         "aten._softmax.default", "self dim half_to_float", "SoftmaxSimd", KernelEngine::kHighway),
-    KernelRow<&Run<&LogSoftmaxRowF32, &LogSoftmaxColumnsF32>, &Accepts, &ScratchBytes>(
-        "aten._log_softmax.default", "self dim half_to_float", "LogSoftmaxSimd",
-        KernelEngine::kHighway),
+    KernelRow<&Run<true>, &Accepts, &ScratchBytes>("aten._log_softmax.default",
+                                                   "self dim half_to_float", "LogSoftmaxSimd",
+                                                   KernelEngine::kHighway),
 };
 
 }  // namespace

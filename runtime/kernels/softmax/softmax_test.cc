@@ -19,7 +19,7 @@ KernelCall CallOf(const char* op, const TestTensorSpec& self, int64_t dim) {
 }
 
 constexpr const char* kOps[] = {"aten._softmax.default", "aten._log_softmax.default"};
-constexpr DType kDTypes[] = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
+constexpr DType kDTypes[] = {DType::kFloat32, DType::kFloat16, DType::kBFloat16, DType::kFloat64};
 
 TEST(SoftmaxTest, RowsAndColumnsOfEveryLength) {
   KernelComparison comparison;
@@ -65,8 +65,10 @@ TEST(SoftmaxTest, NanAndInfinities) {
   KernelComparison comparison;
   for (const char* op : kOps) {
     for (int64_t dim : {0, 1}) {
-      ASSERT_TRUE(comparison.Compare(
-          CallOf(op, {DType::kFloat32, {20, 20}, Layout::kRowMajor, Values::kSpecial, 0}, dim)));
+      for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
+        ASSERT_TRUE(comparison.Compare(
+            CallOf(op, {dtype, {20, 20}, Layout::kRowMajor, Values::kSpecial, 0}, dim)));
+      }
     }
   }
 }
