@@ -19,32 +19,28 @@ using D = hn::ScalableTag<double>;
 using DF = hn::Rebind<float, D>;
 
 void MultiplyComplexImpl(const float* a, const float* b, size_t n, float* out) {
-  const D d;
-  const DF df;
-  const size_t pairs = hn::Lanes(d) / 2;
-  size_t i = 0;
+  const hn::ScalableTag<float> d;
+  const size_t lanes = hn::Lanes(d);
+  // Recovers infinities from NaN, as C's complex product does, and products that overflow in float.
   const auto one = [&](size_t k) HWY_ATTR {
-    // Recovers infinities from NaN, as C's complex product does.
     const std::complex<double> x(static_cast<double>(a[2 * k]), static_cast<double>(a[2 * k + 1]));
     const std::complex<double> y(static_cast<double>(b[2 * k]), static_cast<double>(b[2 * k + 1]));
     const std::complex<double> product = x * y;
     out[2 * k] = static_cast<float>(product.real());
     out[2 * k + 1] = static_cast<float>(product.imag());
   };
-  for (; i + pairs <= n; i += pairs) {
-    const auto x = hn::PromoteTo(d, hn::LoadU(df, a + 2 * i));
-    const auto y = hn::PromoteTo(d, hn::LoadU(df, b + 2 * i));
-    // Even elements are xr yr - xi yi, odd ones xi yr + xr yi. Products of floats are exact in
-    // double.
+  for (size_t i = 0; i < 2 * n; i += lanes) {
+    const size_t count = HWY_MIN(lanes, 2 * n - i);
+    const auto x = hn::LoadN(d, a + i, count), y = hn::LoadN(d, b + i, count);
+    // Even elements are xr yr - xi yi, odd ones xi yr + xr yi.
     const auto product =
         hn::MulAddSub(x, hn::DupEven(y), hn::Mul(hn::Reverse2(d, x), hn::DupOdd(y)));
-    if (HWY_LIKELY(hn::AllFalse(d, hn::IsNaN(product)))) {
-      hn::StoreU(hn::DemoteTo(df, product), df, out + 2 * i);
+    if (HWY_LIKELY(hn::AllTrue(d, hn::IsFinite(product)))) {
+      hn::StoreN(product, d, out + i, count);
     } else {
-      for (size_t k = i; k < i + pairs; ++k) one(k);
+      for (size_t k = i / 2; k < (i + count) / 2; ++k) one(k);
     }
   }
-  for (; i < n; ++i) one(i);
 }
 
 void ComplexMagnitudesImpl(const float* a, size_t n, float* out) {

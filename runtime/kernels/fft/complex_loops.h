@@ -1,7 +1,7 @@
 // Products and magnitudes of complex64 elements.
 //
-// Both compute in double, like the reference kernels. Products have the same bits. Magnitudes are
-// within 1 ULP.
+// Products are computed in float: each part of (a + i b) (c + i d) has an error of at most 2^-23 times
+// |a c| + |b d|, or |a d| + |b c|. Magnitudes are computed in double and are within 1 ULP.
 #ifndef BELAY_RUNTIME_KERNELS_FFT_COMPLEX_LOOPS_H_
 #define BELAY_RUNTIME_KERNELS_FFT_COMPLEX_LOOPS_H_
 

@@ -122,10 +122,12 @@ TEST(FftTest, ProductsAndMagnitudes) {
         const TestTensorSpec a = {DType::kComplex64, {3, n}, layout, values};
         const TestTensorSpec b = {DType::kComplex64, {3, n}, layout};
         const TestTensorSpec row = {DType::kComplex64, {n}};
-        KernelCall call = {"aten.mul.Tensor", {a, b}, {DType::kComplex64}};
+        KernelCall call = {"aten.mul.Tensor", {a, b}, {DType::kComplex64}, 2, UlpOf::kLargest};
         if (layout != Layout::kRepeated) call.output_layout = layout;
         ASSERT_TRUE(comparison.Compare(call));
-        ASSERT_TRUE(comparison.Compare({"aten.mul.Tensor", {a, row}, {DType::kComplex64}}));
+        call.arguments[1] = row;
+        call.output_layout = Layout::kRowMajor;
+        ASSERT_TRUE(comparison.Compare(call));
         ASSERT_TRUE(comparison.Compare({"aten.abs.default", {a}, {DType::kFloat32}, 1}));
         ASSERT_TRUE(comparison.Compare({"aten.angle.default", {a}, {DType::kFloat32}, 8}));
         ASSERT_TRUE(comparison.Compare({"aten._conj_physical.default", {a}, {DType::kComplex64}}));
@@ -133,7 +135,8 @@ TEST(FftTest, ProductsAndMagnitudes) {
     }
   }
   const TestTensorSpec large = {DType::kComplex64, {40, 4001}};
-  ASSERT_TRUE(comparison.Compare({"aten.mul.Tensor", {large, large}, {DType::kComplex64}}));
+  ASSERT_TRUE(comparison.Compare(
+      {"aten.mul.Tensor", {large, large}, {DType::kComplex64}, 2, UlpOf::kLargest}));
   ASSERT_TRUE(comparison.Compare({"aten.abs.default", {large}, {DType::kFloat32}, 1}));
 }
 

@@ -131,7 +131,7 @@ void MultiplyMatrices(const KernelContext& context, const Product& p, const Tens
     args.epilogue.other = args.c;
   }
   if (thread.has_value()) {
-    PackedGemm(args);
+    GemmOnThread(args);
   } else {
     Gemm(context, args);
   }
@@ -171,7 +171,7 @@ absl::Status MultiplyInto(const KernelContext& context, const Product& p, int ba
         args.a = left.as<const float>() + i * a.strides[0];
         args.b = right.as<const float>() + i * b.strides[0];
         args.c = result.as<float>() + i * out->strides[0];
-        PackedGemm(args);
+        GemmOnThread(args);
       }
       return;
     }

@@ -4,8 +4,8 @@
 // Floating-point elements are added in double precision in several lanes. The result differs from
 // the reference kernel's by at most 1 ULP of the result's dtype, unless the double sums cancel
 // (2^-52 of the sum of absolute values). The same bound holds for products, which have no bounds of
-// the exponent before the result; those of float64 have the reference kernels' order. All other
-// results have the reference kernels' bits.
+// the exponent before the result; those of float64 have the reference kernels' order. Norms of other orders
+// than 0, 1, 2 and infinity sum powers of 2 ULP: 4 ULP. All other results have the reference kernels' bits.
 #ifndef BELAY_RUNTIME_KERNELS_REDUCE_REDUCE_H_
 #define BELAY_RUNTIME_KERNELS_REDUCE_REDUCE_H_
 

@@ -18,6 +18,7 @@
 #include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/operands/ranges.h"
 #include "runtime/kernels/operands/strided_view.h"
+#include "runtime/kernels/pointwise/loops.h"
 #include "runtime/kernels/reduce/column_sums.h"
 #include "runtime/kernels/reduce/reduce.h"
 
@@ -94,6 +95,11 @@ class Reduction {
     SetRuns(cursor);
     run_ = fold.self->dtype == type_ && runs_ == 1;
     bytes_ = DTypeSize(fold.self->dtype) == 1 && runs_ == 1 && !columns_;
+    if (!columns_ && last >= 0 && kept_.sizes[last] < 8 && kept_.self[last] == 1 &&
+        fold.self->dtype == type_ && cursor.stride() == kept_.sizes[last] &&
+        cursor.group() == count_ && count_ > kShortSlice) {
+      narrow_width_ = kept_.sizes[last];
+    }
   }
 
   DType type() const { return type_; }
@@ -250,6 +256,26 @@ class Reduction {
     *out_step = kept_.out[0][0];
     return FloatRuns{RunOf(0), count_, kept_.sizes[0], kept_.self[0]};
   }
+  // Fewer neighboring results than a vector has, whose elements are one run of rows of `width`: the
+  // innermost kept dimension. 0 if there are none.
+  int64_t narrow_width() const { return narrow_width_; }
+  // Calls row(base, out offset, out step) for each row of narrow results.
+  template <class Fn>
+  void ForEachNarrowRow(const KernelContext& context, Fn&& row) const {
+    Sizes outer = kept_.sizes;
+    const int last = outer.size() - 1;
+    const int64_t step = kept_.out[0][last];
+    outer.erase(last);
+    const int64_t rows = NumElements(outer).value_or(0);
+    const double work =
+        static_cast<double>(rows * narrow_width_) * static_cast<double>(count_ + 1) * kFoldWork;
+    RunRanges(context, rows, /*step=*/1, work, [&](int, int64_t first, int64_t end) {
+      for (int64_t i = first; i < end; ++i) {
+        row(OffsetAt(i, outer, kept_.self), OffsetAt(i, outer, kept_.out[0]), step);
+      }
+    });
+  }
+
   int64_t count() const { return count_; }
   // The elements of a result of one element, if they are adjacent bytes; else null.
   const uint8_t* BytesOf(int64_t base) const {
@@ -292,6 +318,7 @@ class Reduction {
   int64_t column_step_;
   bool run_;  // the elements of a result are stored together, in the type of the loops
   bool bytes_;
+  int64_t narrow_width_ = 0;
   // The elements of a result are `runs_` runs of adjacent elements, `run_step_` apart; 0: they are not.
   int64_t runs_ = 0, run_step_ = 0;
 };
@@ -360,6 +387,27 @@ void SumInto(const KernelContext& context, const Fold& fold, ReduceOp op, const 
       });
       return;
     }
+    if (const int64_t width = reduction.narrow_width(); width > 0 && op == ReduceOp::kSum) {
+      reduction.ForEachNarrowRow(context, [&](int64_t base, int64_t at, int64_t step) {
+        // Lanes for several of the rows; lane i is a part of result i % width.
+        constexpr int64_t kRows = 32;
+        double lanes[kRows * 8] = {};
+        const int64_t block = kRows * width, n = reduction.count() * width, whole = n / block;
+        const std::byte* const x = fold.self->as<const std::byte>() +
+                                   base * static_cast<int64_t>(DTypeSize(fold.self->dtype));
+        if (whole > 0) loop(x, whole, block, block, lanes, nullptr);
+        if (whole * block < n) {
+          loop(x + whole * block * static_cast<int64_t>(DTypeSize(fold.self->dtype)), 1, 0,
+               n - whole * block, lanes, nullptr);
+        }
+        for (int64_t i = 0; i < width; ++i) {
+          double total = 0;
+          for (int64_t k = i; k < block; k += width) total += lanes[k];
+          write(at + i * step, finish(total));
+        }
+      });
+      return;
+    }
   }
   reduction.ForEachBlock(
       context, [&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
@@ -419,11 +467,31 @@ void ProductInto(const KernelContext& context, const Fold& fold, const TensorVie
   const Writer<double> write(out);
   const Reader<double> in(*fold.self);
   const bool floats = reduction.type() == DType::kFloat32;
+  // A product of few floats is a double with a relative error below 2^-50 and needs no exponent.
+  const bool few = floats && reduction.columns() && reduction.count() <= 6;
   reduction.ForEachBlock(
       context, [&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
         double totals[kReduceBlock];
         int64_t exponents[kReduceBlock];
         std::fill_n(totals, width, 1.0);
+        if (few) {
+          reduction.ForEachRow(base, width,
+                               [&](const void* x, int64_t rows, int64_t row_step, int64_t n) {
+                                 const float* row = static_cast<const float*>(x);
+                                 for (int64_t r = 0; r < rows; ++r, row += row_step) {
+                                   for (int64_t i = 0; i < n; ++i) {
+                                     totals[i] *= static_cast<double>(row[i]);
+                                   }
+                                 }
+                               });
+          if (out.dtype == DType::kFloat32 && step[0] == 1) {
+            float* to = out.as<float>() + at[0];
+            for (int64_t i = 0; i < width; ++i) to[i] = static_cast<float>(totals[i]);
+            return;
+          }
+          for (int64_t i = 0; i < width; ++i) write(at[0] + i * step[0], totals[i]);
+          return;
+        }
         std::fill_n(exponents, width, int64_t{0});
         if (floats && !reduction.columns()) {
           reduction.ForEachRun(base, [&](const void* x, int64_t n) {
@@ -475,7 +543,8 @@ struct Quotient {
 };
 
 // The sums of complex numbers are those of their parts.
-void SumPairs(const KernelContext& context, Fold fold, const TensorView& out) {
+template <class Finish>
+void SumPairs(const KernelContext& context, Fold fold, const TensorView& out, Finish finish) {
   const TensorView pairs = PairsOf(*fold.self);
   fold.self = &pairs;
   for (Strides* strides : {&fold.kept_strides, &fold.folded_strides}) {
@@ -483,7 +552,7 @@ void SumPairs(const KernelContext& context, Fold fold, const TensorView& out) {
   }
   fold.kept.push_back(2);
   fold.kept_strides.push_back(1);
-  SumInto<double>(context, fold, ReduceOp::kSum, PairsOf(out), Identity());
+  SumInto<double>(context, fold, ReduceOp::kSum, PairsOf(out), finish);
 }
 
 // Supports sums whose result has the kind of the elements; others convert element by element.
@@ -494,7 +563,7 @@ absl::Status Sum(KernelContext& context, const SumCall<KernelArguments, kDims>& 
   const DType dtype = call.dtype;
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, ResultOf(context, 0, dtype, fold));
   if (!kProduct && fold.self->dtype == DType::kComplex64) {
-    SumPairs(context, fold, *out);
+    SumPairs(context, fold, *out, Identity());
   } else if (integral) {
     SumInto<int64_t>(context, fold, kProduct ? ReduceOp::kProduct : ReduceOp::kSum, *out,
                      Identity());
@@ -506,11 +575,14 @@ absl::Status Sum(KernelContext& context, const SumCall<KernelArguments, kDims>& 
   return absl::OkStatus();
 }
 
+bool AcceptsPairs(const KernelContext& context, const TensorView& self) {
+  return self.dtype == DType::kComplex64 && self.rank() < kMaxRank &&
+         KnownOutput(context, 0, {DType::kComplex64});
+}
+
 template <class Call, bool kProduct = false>
 bool AcceptsSum(const KernelContext& context, const Call& call) {
-  if (!kProduct && call.fold.self->dtype == DType::kComplex64) {
-    return call.fold.self->rank() < kMaxRank && KnownOutput(context, 0, {DType::kComplex64});
-  }
+  if (!kProduct && AcceptsPairs(context, *call.fold.self)) return true;
   constexpr DTypeSet kIntegerResults = {DType::kUint8, DType::kInt8, DType::kInt16, DType::kInt32,
                                         DType::kInt64};
   return (kIntegers.contains(call.fold.self->dtype) && KnownOutput(context, 0, kIntegerResults)) ||
@@ -523,12 +595,21 @@ absl::Status Mean(KernelContext& context, const MeanCall<KernelArguments, kDims>
   const DType dtype = call.dtype;
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, ResultOf(context, 0, dtype, fold));
   const double count = static_cast<double>(fold.count());
+  if (fold.self->dtype == DType::kComplex64) {
+    SumPairs(context, fold, *out, Quotient{count});
+    return absl::OkStatus();
+  }
   return SumFloats(context, fold, *out, Quotient{count});
 }
 
 template <class Call>
 bool AcceptsFloats(const KernelContext& context, const Call& call) {
   return kFloats.contains(call.fold.self->dtype) && KnownOutput(context, 0, kFloats);
+}
+
+template <class Call>
+bool AcceptsMean(const KernelContext& context, const Call& call) {
+  return AcceptsPairs(context, *call.fold.self) || AcceptsFloats(context, call);
 }
 
 // ---- Extremes
@@ -571,12 +652,16 @@ void ExtremesInto(const KernelContext& context, const Fold& fold, bool largest,
                   const TensorView& out) {
   const Reduction reduction(fold, out, out);
   const Writer<Written<T>> write(out);
-  reduction.ForEachBlock(context,
-                         [&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
-                           T best[kReduceBlock];
-                           FindBest(reduction, largest, base, width, best);
-                           for (int64_t i = 0; i < width; ++i) write(at[0] + i * step[0], best[i]);
-                         });
+  reduction.ForEachBlock(
+      context, [&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
+        T best[kReduceBlock];
+        FindBest(reduction, largest, base, width, best);
+        if (DTypeSize(out.dtype) == sizeof(T) && (width == 1 || step[0] == 1)) {
+          std::memcpy(out.as<T>() + at[0], best, static_cast<size_t>(width) * sizeof(T));
+          return;
+        }
+        for (int64_t i = 0; i < width; ++i) write(at[0] + i * step[0], best[i]);
+      });
 }
 
 template <class T>
@@ -736,26 +821,107 @@ absl::Status Var(KernelContext& context, const VarCall<KernelArguments>& call) {
   return absl::OkStatus();
 }
 
-// (self, order, dims, keepdim, dtype), for orders 1 and 2.
+// Norms of other orders: loops over |x|, or its powers, in float. Totals outside of the moderate numbers,
+// whose powers may have overflowed or lost digits, are computed again in double.
+void NormInto(const KernelContext& context, const Fold& fold, double order, const TensorView& out) {
+  constexpr double kLeast = 0x1p-60, kMost = 0x1p120;
+  const Reduction reduction(fold, out, out);
+  const VectorLoop abs = FindLoop(PointwiseOp::kAbs, DType::kFloat32),
+                   power = FindLoop(PointwiseOp::kPow, DType::kFloat32);
+  const ReduceOp op = order == std::numeric_limits<double>::infinity() ? ReduceOp::kMax
+                      : std::isinf(order)                              ? ReduceOp::kMin
+                                                                       : ReduceOp::kSum;
+  const ReduceLoop loop = FindReduceLoop(op, DType::kFloat32);
+  PointwiseParams exponent;
+  exponent.Set(0, EValue(order));
+  const Reader<double> in(*fold.self);
+  const Writer<double> write(out);
+  // Calls loop(x, rows, row step, width) for the elements' magnitudes or powers.
+  const auto for_each_row = [&](int64_t base, int64_t width, auto&& fn) {
+    reduction.ForEachRow(base, width, [&](const void* x, int64_t rows, int64_t step, int64_t n) {
+      const float* row = static_cast<const float*>(x);
+      const int64_t at_once = step == n ? std::max<int64_t>(kReduceBlock / n, 1) : 1;
+      for (int64_t r = 0, count; r < rows; r += count, row += count * step) {
+        count = std::min(at_once, rows - r);
+        const auto size = static_cast<size_t>(count * n);
+        float powers[kReduceBlock];
+        const void* operands[] = {row};
+        abs(operands, powers, size, PointwiseParams());
+        operands[0] = powers;
+        if (order == 0) {
+          for (size_t i = 0; i < size; ++i) powers[i] = powers[i] != 0 ? 1.0f : 0.0f;
+        } else if (op == ReduceOp::kSum) {
+          power(operands, powers, size, exponent);
+        }
+        fn(powers, count, n);
+      }
+    });
+  };
+  reduction.ForEachBlock(
+      context, [&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
+        const int64_t lanes = reduction.columns() ? width : kReduceLanes;
+        double totals[kReduceBlock];
+        if (op == ReduceOp::kSum) {
+          std::fill_n(totals, lanes, 0.0);
+          for_each_row(base, width, [&](const float* x, int64_t rows, int64_t n) {
+            loop(x, rows, n, n, totals, nullptr);
+          });
+          for (int64_t i = 1; !reduction.columns() && i < lanes; ++i) totals[0] += totals[i];
+        } else {
+          const bool largest = op == ReduceOp::kMax;
+          float best[kReduceBlock];
+          std::fill_n(best, lanes, Worst<float>(largest));
+          for_each_row(base, width, [&](const float* x, int64_t rows, int64_t n) {
+            loop(x, rows, n, n, best, nullptr);
+          });
+          for (int64_t i = 1; !reduction.columns() && i < lanes; ++i) {
+            loop(best + i, 1, 0, 1, best, nullptr);
+          }
+          std::copy_n(best, width, totals);
+        }
+        for (int64_t i = 0; i < width; ++i) {
+          double total = totals[i];
+          if (op == ReduceOp::kSum && order != 0) {
+            if (!(total > kLeast && total < kMost)) {
+              total = 0;
+              ForEachFolded(fold, in, base + i * reduction.column_step(),
+                            [&](double x) { total += std::pow(std::abs(x), order); });
+            }
+            total = std::pow(total, 1 / order);
+          }
+          write(at[0] + i * step[0], total);
+        }
+      });
+}
+
+// The power 1 / order multiplies the relative error of the total.
+bool IsLoopOrder(double order) { return order == 0 || std::abs(order) >= 0.5; }
+
+// (self, order, dims, keepdim, dtype).
 absl::Status VectorNorm(KernelContext& context, const VectorNormCall<KernelArguments>& call) {
   const Fold fold = FoldOf(call.fold);
   const double order = call.order;
   const DType dtype = call.dtype;
+  ABSL_RETURN_IF_ERROR(call.CheckShapes());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, ResultOf(context, 0, dtype, fold));
-  if (order != 1 && order != 2)
-    return absl::InternalError("the call changed after the kernel was chosen");
   if (order == 1) {
     SumInto<double>(context, fold, ReduceOp::kAbsSum, *out, Identity());
-  } else {
+  } else if (order == 2) {
     SumInto<double>(context, fold, ReduceOp::kSquares, *out,
                     [](double total) { return std::sqrt(total); });
+  } else if (LoopType(fold.self->dtype) == DType::kFloat32 && IsLoopOrder(order)) {
+    NormInto(context, fold, order, *out);
+  } else {
+    return absl::InternalError("the call changed after the kernel was chosen");
   }
   return absl::OkStatus();
 }
 
 template <class Call>
 bool AcceptsNorm(const KernelContext& context, const Call& call) {
-  return AcceptsFloats(context, call) && (call.order == 1 || call.order == 2);
+  return AcceptsFloats(context, call) &&
+         (call.order == 1 || call.order == 2 ||
+          (LoopType(call.fold.self->dtype) == DType::kFloat32 && IsLoopOrder(call.order)));
 }
 
 constexpr KernelEngine kHighway = KernelEngine::kHighway;
@@ -774,9 +940,9 @@ constexpr Kernel kKernels[] = {
     KernelRow<&Sum<DimsAre::kOne, true>,
               &AcceptsSum<SumCall<KernelArguments, DimsAre::kOne>, true>>(
         "aten.prod.dim_int", "self dim keepdim dtype", "ProdDimSimd", kHighway),
-    KernelRow<&Mean<DimsAre::kAll>, &AcceptsFloats<MeanCall<KernelArguments, DimsAre::kAll>>>(
+    KernelRow<&Mean<DimsAre::kAll>, &AcceptsMean<MeanCall<KernelArguments, DimsAre::kAll>>>(
         "aten.mean.default", "self dtype", "MeanSimd", kHighway),
-    KernelRow<&Mean<DimsAre::kList>, &AcceptsFloats<MeanCall<KernelArguments, DimsAre::kList>>,
+    KernelRow<&Mean<DimsAre::kList>, &AcceptsMean<MeanCall<KernelArguments, DimsAre::kList>>,
               &SumScratch<MeanCall<KernelArguments, DimsAre::kList>>>(
         "aten.mean.dim", "self dim keepdim dtype", "MeanDimsSimd", kHighway),
     KernelRow<&FindExtreme<DimsAre::kList, true, kValue>,

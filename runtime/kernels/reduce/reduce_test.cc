@@ -189,6 +189,80 @@ TEST(ReduceTest, SumsOfManyRows) {
   }
 }
 
+TEST(ReduceTest, NormsOfEveryOrder) {
+  KernelComparison comparison;
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  for (DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+    for (double order : {0.0, 0.5, 1.5, 3.0, 4.0, -1.0, -2.5, kInf, -kInf}) {
+      const bool exact = order == 0 || std::isinf(order);
+      const auto compare = [&](const TestTensorSpec& self, std::vector<int64_t> dims) {
+        return comparison.Compare({"aten.linalg_vector_norm.default",
+                                   {self, EValue(order), dims, EValue(false), EValue()},
+                                   {dtype},
+                                   exact ? 0.0 : 4.0});
+      };
+      for (int64_t n : {1, 2, 31, 32, 33, 100, 1023, 1500}) {
+        ASSERT_TRUE(compare({dtype, {3, n}, Layout::kRowMajor, Values::kFew, 0}, {1}));
+        ASSERT_TRUE(compare({dtype, {3, n}}, {0}));
+        ASSERT_TRUE(compare({dtype, {5, n}, Layout::kReversed}, {1}));
+        ASSERT_TRUE(compare({dtype, {2, 3, n}, Layout::kGaps}, {0, 2}));
+      }
+      for (Values values : {Values::kSpecial, Values::kWide}) {
+        ASSERT_TRUE(compare({dtype, {40, 17}, Layout::kRowMajor, values, 0}, {1}));
+        ASSERT_TRUE(compare({dtype, {17, 40}, Layout::kRowMajor, values, 0}, {0}));
+      }
+    }
+  }
+}
+
+TEST(ReduceTest, FewResultsOfAdjacentElements) {
+  KernelComparison comparison;
+  for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
+    for (int64_t width : {2, 3, 5, 7}) {
+      for (int64_t rows : {17, 31, 32, 33, 65, 1000}) {
+        for (const char* op : {"aten.sum.dim_IntList", "aten.mean.dim"}) {
+          for (const Sizes& sizes : {Sizes{rows, width}, Sizes{3, rows, width}}) {
+            const std::vector<int64_t> dims = {static_cast<int64_t>(sizes.size()) - 2};
+            ASSERT_TRUE(
+                comparison.Compare({op,
+                                    {TestTensorSpec{dtype, sizes}, dims, EValue(false), EValue()},
+                                    {dtype},
+                                    2,
+                                    UlpOf::kMagnitudes}));
+          }
+        }
+      }
+    }
+  }
+  for (const char* op : {"aten.sum.dim_IntList", "aten.mean.dim"}) {
+    for (Layout layout : {Layout::kRowMajor, Layout::kReversed, Layout::kGaps}) {
+      for (int64_t n : {1, 16, 17, 100, 515}) {
+        for (const std::vector<int64_t>& dims : {std::vector<int64_t>{0}, {1}, {0, 1}}) {
+          const TestTensorSpec self = {DType::kComplex64, {4, n}, layout};
+          ASSERT_TRUE(comparison.Compare(
+              {op, {self, dims, EValue(true), EValue()}, {DType::kComplex64}, 4, UlpOf::kLargest}));
+        }
+      }
+    }
+  }
+}
+
+TEST(ReduceTest, ProductsOfFewRows) {
+  KernelComparison comparison;
+  for (int64_t rows : {1, 2, 5, 6, 7}) {
+    for (int64_t columns : {8, 17, 1030}) {
+      for (Values values : {Values::kNormal, Values::kSpecial, Values::kWide}) {
+        const TestTensorSpec self = {
+            DType::kFloat32, {rows, columns}, Layout::kRowMajor, values, 0};
+        ASSERT_TRUE(comparison.Compare({"aten.prod.dim_int",
+                                        {self, EValue(int64_t{0}), EValue(false), EValue()},
+                                        {DType::kFloat32},
+                                        1}));
+      }
+    }
+  }
+}
+
 // Enough rows for blocks of rows, and one row less.
 TEST(ReduceTest, ColumnsOfManyRows) {
   KernelComparison comparison;

@@ -154,6 +154,13 @@ void ScanExtremeRows(const KernelContext& context, const RowWalk& walk, const Te
   const double work = kExtremeWork * static_cast<double>(in.numel());
   RunRanges(context, rows, /*step=*/1, work, [&](int, int64_t first, int64_t last) {
     for (int64_t row = first; row < last; ++row) {
+      if (in.dtype == type && walk.steps[0] == 1 && walk.steps[1] == 1 && walk.steps[2] == 1) {
+        RunningExtreme<T> state = {loops.start, 0};
+        loops.row(in.as<const T>() + walk.Start(row, 0), walk.count,
+                  values.as<T>() + walk.Start(row, 1), indices.as<int64_t>() + walk.Start(row, 2),
+                  0, state);
+        continue;
+      }
       const Sizes length = {walk.count};
       RunSource source(ElementAddress(in, walk.Start(row, 0)), in.dtype, length, {walk.steps[0]},
                        type);
