@@ -1,7 +1,6 @@
 // Factorizations of matrices of any shape, linear systems and matrix functions, in double
 // precision. Conventions are LAPACK's: row pivoting, signs of Householder reflections, order of
-// eigenvalues and singular values. Eigenvalues and singular values are computed by Jacobi
-// rotations.
+// eigenvalues and singular values (symmetric_eigen.h, Jacobi rotations).
 
 #include <algorithm>
 #include <cmath>
@@ -18,6 +17,7 @@
 #include "runtime/kernels/operands/element_access.h"
 #include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/reference/factor_types.h"
+#include "runtime/kernels/reference/symmetric_eigen.h"
 
 namespace belay {
 namespace {
@@ -328,7 +328,7 @@ absl::Status Qr(KernelContext& context, const QrCall<KernelArguments>& call) {
   return absl::OkStatus();
 }
 
-// --- Rotations ---
+// --- Eigenvalues and singular values ---
 
 // Rotation that zeros the off-diagonal element of [[p, x], [x, q]].
 struct Rotation {
@@ -341,24 +341,19 @@ Rotation Diagonalizing(double p, double x, double q) {
   const double c = 1 / std::hypot(1.0, t);
   return {c, c * t};
 }
-void RotateColumns(const Matrix<double>& m, int64_t i, int64_t k, Rotation r) {
-  for (int64_t row = 0; row < m.rows; ++row) {
-    const double x = m(row, i), y = m(row, k);
-    m(row, i) = r.c * x - r.s * y;
-    m(row, k) = r.s * x + r.c * y;
-  }
-}
 void RotateRows(const Matrix<double>& m, int64_t i, int64_t k, Rotation r) {
+  double* const __restrict a = &m(i, 0);
+  double* const __restrict b = &m(k, 0);
   for (int64_t column = 0; column < m.columns; ++column) {
-    const double x = m(i, column), y = m(k, column);
-    m(i, column) = r.c * x - r.s * y;
-    m(k, column) = r.s * x + r.c * y;
+    const double x = a[column], y = b[column];
+    a[column] = r.c * x - r.s * y;
+    b[column] = r.s * x + r.c * y;
   }
 }
 
-// Selection sort of columns, so that before(i, k) holds for all i < k.
+// Selection sort, so that before(i, k) holds for all i < k.
 template <class Before, class Swap>
-void OrderColumns(int64_t n, Before&& before, Swap&& swap) {
+void Order(int64_t n, Before&& before, Swap&& swap) {
   for (int64_t i = 0; i + 1 < n; ++i) {
     int64_t best = i;
     for (int64_t k = i + 1; k < n; ++k) {
@@ -367,8 +362,14 @@ void OrderColumns(int64_t n, Before&& before, Swap&& swap) {
     if (best != i) swap(i, best);
   }
 }
-void SwapColumns(const Matrix<double>& m, int64_t i, int64_t k) {
-  for (int64_t row = 0; row < m.rows; ++row) std::swap(m(row, i), m(row, k));
+void SwapRows(const Matrix<double>& m, int64_t i, int64_t k) {
+  std::swap_ranges(&m(i, 0), &m(i, 0) + m.columns, &m(k, 0));
+}
+
+uint64_t EighScratch(const KernelContext& context, const EighCall<KernelArguments>& call) {
+  if (call.a->rank() < 2) return 0;
+  const CheckedInt n = call.a->sizes.back();
+  return ScratchBytesOf<double>(n * n * 2 + n + SymmetricEigenWork(n));
 }
 
 absl::Status Eigh(KernelContext& context, const EighCall<KernelArguments>& call) {
@@ -382,48 +383,27 @@ absl::Status Eigh(KernelContext& context, const EighCall<KernelArguments>& call)
   ABSL_ASSIGN_OR_RETURN(const TensorView* out,
                         OutputOf(context, 1, a->dtype, vectors ? ToDims(a->sizes) : empty));
   if (values->numel() == 0) return absl::OkStatus();  // any number of matrices
-  ABSL_ASSIGN_OR_RETURN(double* const memory, ScratchArray<double>(context, CheckedInt(n) * n * 2));
-  const Matrix<double> m = {memory, n, n}, v = {memory + n * n, n, n};
-  Budget::Pace pace;
+  ABSL_ASSIGN_OR_RETURN(
+      double* const memory,
+      ScratchArray<double>(context, CheckedInt(n) * n * 2 + n + SymmetricEigenWork(CheckedInt(n))));
+  const Matrix<double> m = {memory, n, n}, rows = {memory + n * n, n, n};
+  double *const found = memory + 2 * n * n, *const work = found + n;
   for (int64_t item = 0; item < BatchCount(*a, rank - 2); ++item) {
     Load(*a, item, m);
-    double norm = 0;
     for (int64_t i = 0; i < n; ++i) {
       for (int64_t k = 0; k < n; ++k) {
         if (upper ? k < i : k > i) m(i, k) = m(k, i);
-        v(i, k) = i == k ? 1 : 0;
       }
     }
-    // Both triangles are equal now.
-    for (int64_t i = 0; i < n; ++i) {
-      for (int64_t k = 0; k < n; ++k) norm = std::hypot(norm, m(i, k));
-    }
-    for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
-      double off = 0;
-      for (int64_t i = 0; i < n; ++i) {
-        for (int64_t k = i + 1; k < n; ++k) off = std::hypot(off, m(i, k));
-      }
-      if (!(off > norm * 1e-18)) break;
-      for (int64_t i = 0; i < n; ++i) {
-        if (pace.Stop(3 * (n - i) * n)) return absl::OkStatus();
-        for (int64_t k = i + 1; k < n; ++k) {
-          const Rotation rotation = Diagonalizing(m(i, i), m(i, k), m(k, k));
-          if (rotation.s == 0) continue;
-          RotateColumns(m, i, k, rotation);
-          RotateRows(m, i, k, rotation);
-          m(i, k) = m(k, i) = 0;
-          RotateColumns(v, i, k, rotation);
-        }
-      }
-    }
-    OrderColumns(
-        n, [&](int64_t i, int64_t k) { return m(i, i) < m(k, k); },
+    SymmetricEigen(m.data, n, found, vectors ? rows.data : nullptr, work);
+    Order(
+        n, [&](int64_t i, int64_t k) { return found[i] < found[k]; },
         [&](int64_t i, int64_t k) {
-          std::swap(m(i, i), m(k, k));
-          SwapColumns(v, i, k);
+          std::swap(found[i], found[k]);
+          if (vectors) SwapRows(rows, i, k);
         });
-    StoreVector<double>(*values, item, [&](int64_t i) { return m(i, i); });
-    if (vectors) Store<double>(*out, item, [&](int64_t i, int64_t k) { return v(i, k); });
+    StoreVector<double>(*values, item, [&](int64_t i) { return found[i]; });
+    if (vectors) Store<double>(*out, item, [&](int64_t i, int64_t k) { return rows(k, i); });
   }
   return absl::OkStatus();
 }
@@ -452,6 +432,35 @@ void CompleteColumn(const Matrix<double>& m, int64_t k, int64_t& axis) {
   }
 }
 
+// w = v w, by means of a copy of w in `room`.
+void MultiplyRows(const Matrix<double>& v, const Matrix<double>& w, double* room) {
+  std::copy_n(w.data, w.rows * w.columns, room);
+  Budget::Pace pace;
+  for (int64_t i = 0; i < w.rows; ++i) {
+    if (pace.Stop(w.rows * w.columns)) return;
+    double* const __restrict to = &w(i, 0);
+    std::fill_n(to, w.columns, 0.0);
+    for (int64_t j = 0; j < w.rows; ++j) {
+      const double factor = v(i, j);
+      const double* const __restrict from = room + j * w.columns;
+      for (int64_t k = 0; k < w.columns; ++k) to[k] += factor * from[k];
+    }
+  }
+}
+
+// Doubles for matrices of `tall` rows and n columns.
+CheckedInt SvdDoubles(CheckedInt tall, CheckedInt n) {
+  return tall * n + tall * tall + n * n + n + SymmetricEigenWork(n);
+}
+uint64_t SvdScratch(const KernelContext& context, const SvdCall<KernelArguments>& call) {
+  const int rank = call.a->rank();
+  if (rank < 2) return 0;
+  const int64_t rows = call.a->sizes[rank - 2], columns = call.a->sizes[rank - 1];
+  return ScratchBytesOf<double>(SvdDoubles(std::max(rows, columns), std::min(rows, columns)));
+}
+
+// One-sided Jacobi rotations: they make the columns of W = A V orthogonal, so that their lengths are the singular
+// values. They begin with the eigenvectors of A^T A as V, for which W is nearly so.
 absl::Status Svd(KernelContext& context, const SvdCall<KernelArguments>& call) {
   const TensorView* const a = call.a;
   const bool full = call.full_matrices, vectors = call.vectors;
@@ -474,71 +483,79 @@ absl::Status Svd(KernelContext& context, const SvdCall<KernelArguments>& call) {
   const bool wide = a->sizes[rank - 1] > a->sizes[rank - 2];
   const int64_t tall = a->sizes[wide ? rank - 1 : rank - 2];
   const int64_t n = a->sizes[wide ? rank - 2 : rank - 1];
-  ABSL_ASSIGN_OR_RETURN(
-      double* const memory,
-      ScratchArray<double>(context,
-                           CheckedInt(tall) * n + CheckedInt(tall) * tall + CheckedInt(n) * n + n));
-  const Matrix<double> w = {memory, tall, n};  // becomes U S
+  ABSL_ASSIGN_OR_RETURN(double* const memory,
+                        ScratchArray<double>(context, SvdDoubles(CheckedInt(tall), n)));
+  const Matrix<double> w = {memory, n, tall};  // becomes (U S)^T
   const Matrix<double> u = {memory + tall * n, tall, tall};
-  const Matrix<double> v = {memory + tall * n + tall * tall, n, n};
+  const Matrix<double> gram = {u.data, n, n};
+  const Matrix<double> v = {memory + tall * n + tall * tall, n, n};  // V^T
   double* const s = memory + tall * n + tall * tall + n * n;
   const Matrix<double> loaded = {u.data, a->sizes[rank - 2], a->sizes[rank - 1]};
   Budget::Pace pace;
   for (int64_t item = 0; item < BatchCount(*a, rank - 2); ++item) {
     Load(*a, item, loaded);
-    for (int64_t i = 0; i < tall; ++i) {
-      for (int64_t k = 0; k < n; ++k) w(i, k) = wide ? loaded(k, i) : loaded(i, k);
+    for (int64_t k = 0; k < n; ++k) {
+      for (int64_t i = 0; i < tall; ++i) w(k, i) = wide ? loaded(k, i) : loaded(i, k);
     }
+    // A power of two as scale keeps squares from overflow and underflow.
+    double most = 0;
+    for (int64_t i = 0; i < n * tall; ++i) most = std::max(most, std::abs(w.data[i]));
+    const int exponent =
+        std::isfinite(most) && most > 0 ? std::clamp(std::ilogb(most), -1000, 1000) : 0;
+    const double scale = std::ldexp(1.0, -exponent);
+    for (int64_t i = 0; i < n * tall; ++i) w.data[i] *= scale;
+    if (pace.Stop(2 * n * n * tall)) return absl::OkStatus();
     for (int64_t i = 0; i < n; ++i) {
-      for (int64_t k = 0; k < n; ++k) v(i, k) = i == k ? 1 : 0;
+      for (int64_t k = 0; k <= i; ++k) {
+        gram(i, k) = gram(k, i) = Dot(&w(i, 0), &w(k, 0), tall);
+      }
     }
+    SymmetricEigen(gram.data, n, s, v.data, s + n);
+    MultiplyRows(v, w, u.data);
     bool rotated = true;
     for (int sweep = 0; rotated && sweep < kMostSweeps; ++sweep) {
       rotated = false;
+      for (int64_t k = 0; k < n; ++k) s[k] = Dot(&w(k, 0), &w(k, 0), tall);
       for (int64_t i = 0; i < n; ++i) {
         if (pace.Stop(3 * (n - i) * tall)) return absl::OkStatus();
         for (int64_t k = i + 1; k < n; ++k) {
-          double p = 0, x = 0, q = 0;
-          for (int64_t row = 0; row < tall; ++row) {
-            p += w(row, i) * w(row, i);
-            x += w(row, i) * w(row, k);
-            q += w(row, k) * w(row, k);
-          }
-          if (!(std::abs(x) > kEpsilon * std::sqrt(p * q))) continue;
-          const Rotation rotation = Diagonalizing(p, x, q);
+          const double x = Dot(&w(i, 0), &w(k, 0), tall);
+          if (!(std::abs(x) > kEpsilon * std::sqrt(s[i] * s[k]))) continue;
+          const Rotation rotation = Diagonalizing(s[i], x, s[k]);
           if (rotation.s == 0) continue;
           rotated = true;
-          RotateColumns(w, i, k, rotation);
-          RotateColumns(v, i, k, rotation);
+          RotateRows(w, i, k, rotation);
+          RotateRows(v, i, k, rotation);
+          s[i] = Dot(&w(i, 0), &w(i, 0), tall);
+          s[k] = Dot(&w(k, 0), &w(k, 0), tall);
         }
       }
     }
     for (int64_t k = 0; k < n; ++k) {
       s[k] = 0;
-      for (int64_t i = 0; i < tall; ++i) s[k] = std::hypot(s[k], w(i, k));
+      for (int64_t i = 0; i < tall; ++i) s[k] = std::hypot(s[k], w(k, i));
     }
-    OrderColumns(
+    Order(
         n, [&](int64_t i, int64_t k) { return s[i] > s[k]; },
         [&](int64_t i, int64_t k) {
           std::swap(s[i], s[k]);
-          SwapColumns(w, i, k);
-          SwapColumns(v, i, k);
+          SwapRows(w, i, k);
+          SwapRows(v, i, k);
         });
-    StoreVector<double>(*values, item, [&](int64_t i) { return s[i]; });
+    const double original = std::ldexp(1.0, exponent);
+    StoreVector<double>(*values, item, [&](int64_t i) { return s[i] * original; });
     if (!vectors) continue;
     int64_t axis = 0;
     for (int64_t k = 0; k < (full ? tall : n); ++k) {
       if (k < n && s[k] > s[0] * kEpsilon * static_cast<double>(tall)) {
-        for (int64_t i = 0; i < tall; ++i) u(i, k) = w(i, k) / s[k];
+        for (int64_t i = 0; i < tall; ++i) u(i, k) = w(k, i) / s[k];
       } else {
         if (pace.Stop(4 * (k + 1) * tall)) return absl::OkStatus();
         CompleteColumn(u, k, axis);
       }
     }
-    const Matrix<double>& left = wide ? v : u;
-    const Matrix<double>& right = wide ? u : v;
-    Store<double>(*u_out, item, [&](int64_t i, int64_t k) { return left(i, k); });
-    Store<double>(*v_out, item, [&](int64_t i, int64_t k) { return right(k, i); });
+    Store<double>(*u_out, item, [&](int64_t i, int64_t k) { return wide ? v(k, i) : u(i, k); });
+    Store<double>(*v_out, item, [&](int64_t i, int64_t k) { return wide ? u(k, i) : v(i, k); });
   }
   return absl::OkStatus();
 }
@@ -607,9 +624,9 @@ absl::Status MatrixExp(KernelContext& context, const MatrixExpCall<KernelArgumen
 constexpr KernelEngine kReference = KernelEngine::kReference;
 
 constexpr Kernel kKernels[] = {
-    KernelRow<&Eigh, nullptr, &Scratch<1, EighCall<KernelArguments>>>(
-        "aten._linalg_eigh.default", "A UPLO compute_v -> 2", "Eigh", kReference),
-    KernelRow<&Svd, nullptr, &Scratch<2, SvdCall<KernelArguments>>>(
+    KernelRow<&Eigh, nullptr, &EighScratch>("aten._linalg_eigh.default", "A UPLO compute_v -> 2",
+                                            "Eigh", kReference),
+    KernelRow<&Svd, nullptr, &SvdScratch>(
         "aten._linalg_svd.default", "A full_matrices compute_uv driver -> 3", "Svd", kReference),
     KernelRow<&LuFactor, nullptr, &Scratch<1, LuFactorCall<KernelArguments>>>(
         "aten.linalg_lu_factor_ex.default", "A pivot check_errors -> 3", "LuFactor", kReference),

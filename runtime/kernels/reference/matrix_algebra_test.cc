@@ -146,7 +146,7 @@ TEST_F(MatrixAlgebraTest, SingularValuesDescendAndReconstructTheMatrix) {
 }
 
 TEST_F(MatrixAlgebraTest, EigenvaluesAscendAndReconstructTheMatrix) {
-  for (const int64_t n : {0, 1, 2, 5, 8}) {
+  for (const int64_t n : {0, 1, 2, 3, 5, 8, 17, 40}) {
     const Dense random = Random({n, n}, 3);
     Dense a = random;
     for (int64_t i = 0; i < n; ++i) {
