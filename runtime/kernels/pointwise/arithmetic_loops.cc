@@ -210,6 +210,27 @@ struct ReverseSub : BinaryOp {
     return Minus(b, Times(a, alpha));
   }
 };
+// A count that is negative or not below the number of bits shifts out all bits.
+struct ShiftLeft : IntegerBinaryOp {
+  template <class T>
+  static HWY_INLINE T Of(T a, T b, T, T) {
+    using U = std::make_unsigned_t<T>;
+    constexpr U kBits = 8 * sizeof(T);
+    const U count = static_cast<U>(b) < kBits ? static_cast<U>(b) : U{0};
+    const T shifted = static_cast<T>(static_cast<U>(a) << count);
+    return static_cast<U>(b) < kBits ? shifted : T{0};
+  }
+};
+struct ShiftRight : IntegerBinaryOp {
+  template <class T>
+  static HWY_INLINE T Of(T a, T b, T, T) {
+    using U = std::make_unsigned_t<T>;
+    constexpr U kBits = 8 * sizeof(T);
+    const U count = static_cast<U>(b) < kBits ? static_cast<U>(b) : kBits - 1;
+    const T shifted = static_cast<T>(a >> count);
+    return std::is_unsigned_v<T> && static_cast<U>(b) >= kBits ? T{0} : shifted;
+  }
+};
 struct Sub : BinaryOp {
   template <class T>
   static HWY_INLINE T Of(T a, T b, T alpha, T) {
@@ -387,6 +408,7 @@ RowsLoop FindRowsLoop(PointwiseOp op, DType type, int scalar) {
 VectorLoop FindLoop(PointwiseOp op, DType type) {
   if (op <= PointwiseOp::kXor) return FindArithmeticLoop(op, type);
   if (op <= PointwiseOp::kWhere) return FindComparisonLoop(op, type);
+  if (op == PointwiseOp::kLgamma) return FindLgammaLoop(type);
   if (type == DType::kFloat64) return FindDoubleLoop(op);
   if (op <= PointwiseOp::kTrunc) return FindFloatLoop(op, type);
   if (op <= PointwiseOp::kTan) return FindTrigonometricLoop(op, type);

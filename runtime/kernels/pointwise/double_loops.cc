@@ -7,13 +7,15 @@
 #include "runtime/kernels/pointwise/loops.h"
 
 // Functions of one operand with loops for float64.
-#define BELAY_DOUBLE_OPS(X)                                                                   \
-  X(Acos)                                                                                     \
-  X(Acosh)                                                                                    \
-  X(Asin)                                                                                     \
-  X(Asinh) X(Atan) X(Atanh) X(Ceil) X(Cos) X(Cosh) X(Erf) X(Erfc) X(Exp) X(Expm1) X(Floor)    \
-      X(GeluErf) X(GeluTanh) X(Log) X(Log10) X(Log1p) X(Log2) X(Reciprocal) X(Round) X(Rsqrt) \
-          X(Sigmoid) X(Sin) X(Sinh) X(Sqrt) X(Tan) X(Tanh) X(Trunc)
+#define BELAY_DOUBLE_OPS(X)                                                                      \
+  X(Acos)                                                                                        \
+  X(Acosh)                                                                                       \
+  X(Asin)                                                                                        \
+  X(Asinh)                                                                                       \
+  X(Atan)                                                                                        \
+  X(Atanh) X(Ceil) X(Cos) X(Cosh) X(Erf) X(Erfc) X(Exp) X(Expm1) X(Floor) X(GeluErf) X(GeluTanh) \
+      X(Log) X(Log10) X(Log1p) X(Log2) X(PowOfBase) X(Reciprocal) X(Round) X(Rsqrt) X(Sigmoid)   \
+          X(Sin) X(Sinh) X(Sqrt) X(Tan) X(Tanh) X(Trunc)
 // Functions of two operands.
 #define BELAY_DOUBLE_PAIR_OPS(X) \
   X(Atan2) X(Copysign) X(FloorDiv) X(Fmod) X(Glu) X(Hypot) X(PowTensor) X(Remainder) X(TruncDiv)
@@ -23,14 +25,34 @@
 namespace belay {
 namespace {
 
+[[maybe_unused]] void EachLgamma(const void* const* operands, void* result, size_t n,
+                                 const PointwiseParams&) {
+  const float* in = static_cast<const float*>(operands[0]);
+  float* out = static_cast<float*>(result);
+  int sign;
+  for (size_t i = 0; i < n; ++i) {
+    out[i] = static_cast<float>(::lgamma_r(static_cast<double>(in[i]), &sign));
+  }
+}
+
 double ExactSigmoid(double x) {
   const double e = std::exp(-std::abs(x));
   return (x < 0 ? e : 1) / (1 + e);
 }
 
+// std::lgamma would write to a global variable.
+double ExactLgamma(double x) {
+  int sign;
+  return ::lgamma_r(x, &sign);
+}
+
 // The C library's function for one element.
 double Exact(PointwiseOp op, double x) {
   switch (op) {
+    case PointwiseOp::kLgamma:
+      return ExactLgamma(x);
+    case PointwiseOp::kPowOfBase:
+      return std::exp2(x);
     case PointwiseOp::kAcos:
       return std::acos(x);
     case PointwiseOp::kAcosh:
@@ -227,7 +249,7 @@ HWY_INLINE void MapPairs(PointwiseOp op, const void* const* operands, void* resu
   }
 }
 
-// x * 2^n for n in [-1100, 1100], of which `shifted` is 0x1.8p52 + n. Rounds once below the normal numbers.
+// x * 2^n for n in [-1100, 1100]; `shifted` is 0x1.8p52 + n. Rounds once below the normal numbers.
 HWY_INLINE V TimesPower(V x, V n, V shifted) {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
   return V{_mm512_scalef_pd(x.raw, n.raw)};
@@ -267,6 +289,13 @@ HWY_INLINE Reduced Reduce(V x) {
 HWY_INLINE V ExpInRange(V x) {
   const Reduced e = Reduce(x);
   return TimesPower(hn::Add(e.minus_one, Number(1)), e.n, e.shifted);
+}
+
+// 2^x for x in [-1076, 1024].
+HWY_INLINE V Exp2InRange(V x) {
+  const V magic = Number(0x1.8p52), shifted = hn::Add(x, magic), n = hn::Sub(shifted, magic);
+  const Reduced e = Reduce(hn::Mul(hn::Sub(x, n), Number(0.6931471805599453)));
+  return TimesPower(hn::Add(e.minus_one, Number(1)), n, shifted);
 }
 
 // exp(x) - 1 for x in [-708, 709].
@@ -459,6 +488,7 @@ BELAY_DEFINE(Log, kLeast, kMax, hn::CallLog(kTag, x))
 BELAY_DEFINE(Log10, kLeast, kMax, hn::Mul(hn::CallLog(kTag, x), Number(0.4342944819032518)))
 BELAY_DEFINE(Log1p, -kBelowOne, kMax, hn::CallLog1p(kTag, x))
 BELAY_DEFINE(Log2, kLeast, kMax, hn::Mul(hn::CallLog(kTag, x), Number(1.4426950408889634)))
+BELAY_DEFINE(PowOfBase, -1076, 1023.9, Exp2InRange(x))
 BELAY_DEFINE_EVERYWHERE(Reciprocal, hn::Div(Number(1), x))
 BELAY_DEFINE_EVERYWHERE(Round, hn::Round(x))
 BELAY_DEFINE_EVERYWHERE(Rsqrt, hn::Div(Number(1), hn::Sqrt(x)))
@@ -497,6 +527,55 @@ void VectorElu(const void* const* operands, void* out, size_t n, const Pointwise
   });
 }
 
+// log |gamma(z)| for z >= 1/2 is log S(z) + (z - 1/2) log t - t with t = z + g - 1/2: Lanczos' approximation
+// with the rational function S of Boost's lanczos13m53, whose relative error is below 2^-52. Below 1/2,
+// gamma(x) gamma(1 - x) = pi / sin(pi x). The error is below 1e-14 times the largest term, that of the result
+// below 1 ULP of float.
+HWY_NOINLINE V LgammaOf(V x, M& usual) {
+  static constexpr double kNumerator[] = {
+      2.506628274631000270164908177133837338626431, 210.8242777515793458725097339207133627117643,
+      8071.672002365816210638002902272250613821826, 186056.2653952234950402949897160456992822505,
+      2876370.628935372441225409051620849613599112, 31426415.58540019438061423162831820536287787,
+      248874557.8620541565114603864132294232163077, 1439720407.311721673663223072794912393972362,
+      6039542586.352028005064291644307297921069938, 17921034426.03720969991975575445893111267403,
+      35711959237.35566804944018545154716670596718, 42919803642.64909876895789904700198885093263,
+      23531376880.41075968857200767445163675473076};
+  static constexpr double kDenominator[] = {1,         66,       1925,     32670,     357423,
+                                            2637558,   13339535, 45995730, 105258076, 150917976,
+                                            120543840, 39916800, 0};
+  const V half = Number(0.5), one = Number(1);
+  const M reflected = hn::Lt(x, half);
+  const V z = hn::IfThenElse(reflected, hn::Sub(one, x), x);
+  const V turn = hn::Mul(hn::Sub(x, hn::Round(x)), Number(3.141592653589793));
+  const V sine = hn::Abs(hn::CallSin(kTag, turn));
+  const V numerator = Polynomial(z, kNumerator), denominator = Polynomial(z, kDenominator);
+  // S, or pi / (sin(pi x) S).
+  const V quotient =
+      hn::Div(hn::IfThenElse(reflected, hn::Mul(Number(3.141592653589793), denominator), numerator),
+              hn::IfThenElse(reflected, hn::Mul(sine, numerator), denominator));
+  usual =
+      hn::And(hn::Lt(hn::Abs(x), Number(1e20)), hn::Or(hn::Ge(x, half), hn::Gt(sine, Number(0))));
+  const V t = hn::Add(z, Number(6.024680040776729583740234375 - 0.5));
+  const V rest = hn::MulSub(hn::Sub(z, half), hn::CallLog(kTag, t), t);
+  const V y = hn::Add(hn::CallLog(kTag, quotient), hn::IfThenElse(reflected, hn::Neg(rest), rest));
+  return hn::IfThenZeroElse(hn::Or(hn::Eq(x, one), hn::Eq(x, Number(2))), y);
+}
+
+void VectorLgamma(const void* const* operands, void* result, size_t n, const PointwiseParams&) {
+  const hn::Rebind<float, D> narrow;
+  const float* in = static_cast<const float*>(operands[0]);
+  float* out = static_cast<float*>(result);
+  for (size_t i = 0; i < n; i += hn::Lanes(kTag)) {
+    const size_t count = HWY_MIN(hn::Lanes(kTag), n - i);
+    const V x = hn::PromoteTo(kTag, hn::LoadNOr(hn::Set(narrow, 1.5f), narrow, in + i, count));
+    M usual;
+    V y = LgammaOf(x, usual);
+    if (HWY_UNLIKELY(!hn::AllTrue(kTag, usual))) y = WithExact(x, y, usual, PointwiseOp::kLgamma);
+    hn::StoreN(hn::DemoteTo(narrow, y), narrow, out + i, count);
+  }
+}
+
+constexpr VectorLoop kLgamma = &VectorLgamma;
 constexpr VectorLoop kElu = &VectorElu;
 #define BELAY_LOOP(name) &name
 #define BELAY_PAIR_LOOP(name) &name
@@ -504,6 +583,7 @@ void PowTensor(const void* const* operands, void* out, size_t n, const Pointwise
   EachPair<PointwiseOp::kPowTensor>(operands, out, n, params);
 }
 #else
+constexpr VectorLoop kLgamma = &EachLgamma;
 constexpr VectorLoop kElu = &EachElu;
 #define BELAY_LOOP(name) &Each<PointwiseOp::k##name>
 #define BELAY_PAIR_LOOP(name) &EachPair<PointwiseOp::k##name>
@@ -532,6 +612,8 @@ VectorLoop FindDoubleLoopImpl(PointwiseOp op) {
 #undef BELAY_LOOP
 #undef BELAY_PAIR_LOOP
 
+VectorLoop FindLgammaLoopImpl(DType type) { return type == DType::kFloat32 ? kLgamma : nullptr; }
+
 }  // namespace HWY_NAMESPACE
 }  // namespace belay
 HWY_AFTER_NAMESPACE();
@@ -540,6 +622,9 @@ HWY_AFTER_NAMESPACE();
 namespace belay {
 
 HWY_EXPORT(FindDoubleLoopImpl);
+HWY_EXPORT(FindLgammaLoopImpl);
+VectorLoop FindLgammaLoop(DType type) { return HWY_DYNAMIC_DISPATCH(FindLgammaLoopImpl)(type); }
+
 VectorLoop FindDoubleLoop(PointwiseOp op) { return HWY_DYNAMIC_DISPATCH(FindDoubleLoopImpl)(op); }
 
 }  // namespace belay

@@ -26,7 +26,10 @@ namespace belay {
   X(Div)                        \
   X(LeakyRelu)                  \
   X(Maximum)                    \
-  X(Minimum) X(Mul) X(Neg) X(Not) X(Or) X(Pow) X(Relu) X(ReverseSub) X(Sign) X(Sub) X(Xor)
+  X(Minimum)                    \
+  X(Mul)                        \
+  X(Neg)                        \
+  X(Not) X(Or) X(Pow) X(Relu) X(ReverseSub) X(ShiftLeft) X(ShiftRight) X(Sign) X(Sub) X(Xor)
 // comparison_loops.cc (comparisons and logic),
 #define BELAY_COMPARISON_OPS(X) \
   X(Eq)                         \
@@ -65,7 +68,7 @@ enum class PointwiseOp : uint8_t {
 #define BELAY_ENUMERATOR(name) k##name,
   BELAY_ARITHMETIC_OPS(BELAY_ENUMERATOR) BELAY_COMPARISON_OPS(BELAY_ENUMERATOR)
       BELAY_FLOAT_OPS(BELAY_ENUMERATOR) BELAY_TRIGONOMETRIC_OPS(BELAY_ENUMERATOR)
-          BELAY_BINARY_FLOAT_OPS(BELAY_ENUMERATOR)
+          BELAY_BINARY_FLOAT_OPS(BELAY_ENUMERATOR) kLgamma,
 #undef BELAY_ENUMERATOR
 };
 
@@ -86,7 +89,7 @@ using VectorLoop = void (*)(const void* const* operands, void* out, size_t n,
 // that are 0 or 1, for every type. kPow supports the exponents that IsQuickExponent accepts, and
 // for float32 all exponents (pow_loops.h). kDivBy has one operand, which it divides by scalar 0.
 // kPowOfBase has one operand, the exponent; scalar 0 is the base, which is positive, finite and not
-// 1.
+// 1, and for float64 2.
 VectorLoop FindLoop(PointwiseOp op, DType type);
 bool IsComparison(PointwiseOp op);  // writes truth values
 
@@ -145,8 +148,9 @@ VectorLoop FindComparisonLoop(PointwiseOp op, DType type);
 VectorLoop FindFloatLoop(PointwiseOp op, DType type);
 VectorLoop FindTrigonometricLoop(PointwiseOp op, DType type);
 VectorLoop FindBinaryFloatLoop(PointwiseOp op, DType type);
-// All float loops of float64, in double_loops.cc; null if there is none.
+// In double_loops.cc: all float loops of float64, and lgamma of float32; null if not supported.
 VectorLoop FindDoubleLoop(PointwiseOp op);
+VectorLoop FindLgammaLoop(DType type);
 
 }  // namespace belay
 

@@ -1,6 +1,5 @@
 // Pointwise Highway kernels: unary, binary and ternary operators on every layout, with broadcasting
-// and type promotion. Dtypes: float16, bfloat16, float32, int8, uint8, int32, int64 and bool;
-// arithmetic and comparisons also in float64.
+// and type promotion. Dtypes: float16, bfloat16, float32, float64, int8, uint8, int32, int64 and bool.
 //
 // Results match the reference kernels within the ULP that kernels.inc lists, after rounding to the
 // result's dtype. 0 means the same bits, except for NaN payloads. Results do not depend on the

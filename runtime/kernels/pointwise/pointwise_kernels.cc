@@ -187,15 +187,17 @@ absl::Status PowTensorScalar(const Arguments& arguments, PointwiseRequest& reque
   return absl::OkStatus();
 }
 
-// base^exponent. Bases that are positive and not 1 have a loop of their own.
+// base^exponent. Bases that are positive and not 1 have a loop of their own, for float64 only 2.
 absl::Status PowScalar(const Arguments& arguments, PointwiseRequest& request) {
   ABSL_ASSIGN_OR_RETURN(request.call, (PlainCall<Arguments, 2, kNoBoolRule>::Read(arguments)));
   request.op = PointwiseOp::kPowTensor;
-  if (request.call.types.compute != DType::kFloat32) return absl::OkStatus();
-  ABSL_ASSIGN_OR_RETURN(const EValue base, ConvertScalar(arguments["self"], DType::kFloat32));
+  const DType compute = request.call.types.compute;
+  if (compute != DType::kFloat32 && compute != DType::kFloat64) return absl::OkStatus();
+  ABSL_ASSIGN_OR_RETURN(const EValue base, ConvertScalar(arguments["self"], compute));
   const double* value = base.get_if<double>();
   const float rounded = value == nullptr ? 0 : static_cast<float>(*value);
-  if (rounded > 0 && rounded != 1 && std::isfinite(rounded)) {
+  if ((compute == DType::kFloat32 || *value == 2) && rounded > 0 && rounded != 1 &&
+      std::isfinite(rounded)) {
     request.params.Set(0, base);
     request.call.operands[0] = request.call.operands[1];
     request.call.count = 1;

@@ -114,14 +114,13 @@ TEST(PointwiseTest, EveryOperatorInEveryDtypeAtEveryLength) {
       // results of accepted calls.
       const bool real = dtype == DType::kFloat32;
       KernelCall probe = CallOf(row, dtype, {4 * factor}, {4}, Values::kPositive);
-      const bool integer_only =
-          Contains(row.read, "IntegerOrBool") || Contains(row.read, "BitwiseNot");
+      const bool integer_only = Contains(row.read, "kInteger") || Contains(row.read, "BitwiseNot");
       if (integer_only && IsFloatingPoint(dtype)) continue;
       if (dtype == DType::kBool &&
           (Contains(row.read, "NoBool") || Contains(row.read, "Numeric") ||
-           Contains(row.read, "Magnitude") || Contains(row.read, "Scaled<") ||
-           row.read == "&Clamp" || row.read == "&DivMode" || row.read == "&PowScalar" ||
-           row.read == "&Hardtanh" || row.read == "&PowTensorScalar" ||
+           Contains(row.read, "kIntegerRule") || Contains(row.read, "Magnitude") ||
+           Contains(row.read, "Scaled<") || row.read == "&Clamp" || row.read == "&DivMode" ||
+           row.read == "&PowScalar" || row.read == "&Hardtanh" || row.read == "&PowTensorScalar" ||
            (HasNumber(row) && !IsMaskedFill(row)))) {
         continue;
       }
@@ -242,7 +241,7 @@ TEST(PointwiseTest, EveryLayoutAndBroadcast) {
     if (row.op == "aten.glu.default") continue;
     for (DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kInt64}) {
       const KernelCall probe = CallOf(row, dtype, {4}, {4}, Values::kPositive);
-      if ((Contains(row.read, "IntegerOrBool") || Contains(row.read, "BitwiseNot")) ==
+      if ((Contains(row.read, "kInteger") || Contains(row.read, "BitwiseNot")) ==
           IsFloatingPoint(dtype)) {
         continue;
       }
@@ -467,6 +466,7 @@ TEST(PointwiseTest, FunctionsAreWithinTheirBoundsOfDouble) {
       {PointwiseOp::kTanh, 4, [](double x) { return std::tanh(x); }},
       {PointwiseOp::kSigmoid, 4, [](double x) { return 1 / (1 + std::exp(-x)); }},
       {PointwiseOp::kErfc, 12, [](double x) { return std::erfc(x); }},
+      {PointwiseOp::kLgamma, 1, [](double x) { return std::lgamma(x); }},
       {PointwiseOp::kGeluErf, 12,
        [](double x) { return x * 0.5 * std::erfc(x * -0.70710678118654752440); }},
   };
@@ -488,6 +488,57 @@ TEST(PointwiseTest, FunctionsAreWithinTheirBoundsOfDouble) {
         ASSERT_EQ(std::isnan(results[i]), std::isnan(exact)) << x[i] << ' ' << set;
         if (std::isnan(exact) || results[i] == nearest) continue;
         const double ulp = static_cast<double>(std::nextafter(size, HUGE_VALF)) - size;
+        ASSERT_LE(std::abs(results[i] - exact), function.max_ulp * ulp)
+            << static_cast<int>(function.op) << " of " << x[i] << " on " << set;
+      }
+    }
+  }
+  ASSERT_TRUE(UseInstructionSet(sets.front()).ok());
+}
+
+// Bounds of double_loops.cc over all signs, exponents and special values, on every instruction set.
+TEST(PointwiseTest, DoubleFunctionsAreWithinTheirBoundsOfLongDouble) {
+  struct Function {
+    PointwiseOp op;
+    double max_ulp;
+    long double (*exact)(long double);
+  };
+  constexpr Function kFunctions[] = {
+      {PointwiseOp::kExp, 2, [](long double x) { return std::exp(x); }},
+      {PointwiseOp::kExpm1, 3, [](long double x) { return std::expm1(x); }},
+      {PointwiseOp::kTanh, 4, [](long double x) { return std::tanh(x); }},
+      {PointwiseOp::kSigmoid, 3, [](long double x) { return 1 / (1 + std::exp(-x)); }},
+      {PointwiseOp::kErf, 4, [](long double x) { return std::erf(x); }},
+      {PointwiseOp::kErfc, 8, [](long double x) { return std::erfc(x); }},
+      {PointwiseOp::kGeluErf, 16,
+       [](long double x) {
+         return x * 0.5L * std::erfc(x * -0.707106781186547524400844362104849L);
+       }},
+      {PointwiseOp::kLog, 4, [](long double x) { return std::log(x); }},
+      {PointwiseOp::kLog1p, 4, [](long double x) { return std::log1p(x); }},
+      {PointwiseOp::kSin, 3, [](long double x) { return std::sin(x); }},
+      {PointwiseOp::kAtan, 3, [](long double x) { return std::atan(x); }},
+  };
+  std::vector<double> x = {0.0, -0.0};
+  for (uint64_t i = 0; i < 200'000; ++i) {
+    x.push_back(std::bit_cast<double>(i * 92'233'720'368'547 + 12'345));  // all exponents
+    x.push_back(
+        std::bit_cast<double>((i % 22 + 1013) << 52 | i * 22'517'998'136'857));  // 2^-10 to 2^11
+    if (i % 2 == 1) x.back() = -x.back();
+  }
+  std::vector<double> results(x.size());
+  const void* const operands[] = {x.data()};
+  const std::vector<std::string> sets = InstructionSets();
+  for (const std::string& set : sets) {
+    ASSERT_TRUE(UseInstructionSet(set).ok());
+    for (const Function& function : kFunctions) {
+      FindLoop(function.op, DType::kFloat64)(operands, results.data(), x.size(), PointwiseParams());
+      for (size_t i = 0; i < x.size(); ++i) {
+        const long double exact = function.exact(x[i]);
+        const auto nearest = static_cast<double>(exact);
+        ASSERT_EQ(std::isnan(results[i]), std::isnan(exact)) << x[i] << ' ' << set;
+        if (std::isnan(exact) || results[i] == nearest) continue;
+        const double size = std::fabs(nearest), ulp = std::nextafter(size, HUGE_VAL) - size;
         ASSERT_LE(std::abs(results[i] - exact), function.max_ulp * ulp)
             << static_cast<int>(function.op) << " of " << x[i] << " on " << set;
       }

@@ -257,7 +257,7 @@ class Reduction {
     return FloatRuns{RunOf(0), count_, kept_.sizes[0], kept_.self[0]};
   }
   // Fewer neighboring results than a vector has, whose elements are one run of rows of `width`: the
-  // innermost kept dimension. 0 if there are none.
+  // innermost kept dimension. 0 if not applicable.
   int64_t narrow_width() const { return narrow_width_; }
   // Calls row(base, out offset, out step) for each row of narrow results.
   template <class Fn>
