@@ -7,15 +7,29 @@
 #include "runtime/kernels/pointwise/loops.h"
 
 // Functions of one operand with loops for float64.
-#define BELAY_DOUBLE_OPS(X)                                                                      \
-  X(Acos)                                                                                        \
-  X(Acosh)                                                                                       \
-  X(Asin)                                                                                        \
-  X(Asinh)                                                                                       \
-  X(Atan)                                                                                        \
-  X(Atanh) X(Ceil) X(Cos) X(Cosh) X(Erf) X(Erfc) X(Exp) X(Expm1) X(Floor) X(GeluErf) X(GeluTanh) \
-      X(Log) X(Log10) X(Log1p) X(Log2) X(PowOfBase) X(Reciprocal) X(Round) X(Rsqrt) X(Sigmoid)   \
-          X(Sin) X(Sinh) X(Sqrt) X(Tan) X(Tanh) X(Trunc)
+#define BELAY_DOUBLE_OPS(X) \
+  X(Acos)                   \
+  X(Acosh)                  \
+  X(Asin)                   \
+  X(Asinh)                  \
+  X(Atan)                   \
+  X(Atanh)                  \
+  X(Ceil)                   \
+  X(Cos)                    \
+  X(Cosh)                   \
+  X(Erf)                    \
+  X(Erfc)                   \
+  X(Exp)                    \
+  X(Expm1)                  \
+  X(Floor)                  \
+  X(GeluErf)                \
+  X(GeluTanh)               \
+  X(Log)                    \
+  X(Log10)                  \
+  X(Log1p)                  \
+  X(Log2)                   \
+  X(PowOfBase)              \
+  X(Reciprocal) X(Round) X(Rsqrt) X(Sigmoid) X(Sin) X(Sinh) X(Sqrt) X(Tan) X(Tanh) X(Trunc)
 // Functions of two operands.
 #define BELAY_DOUBLE_PAIR_OPS(X) \
   X(Atan2) X(Copysign) X(FloorDiv) X(Fmod) X(Glu) X(Hypot) X(PowTensor) X(Remainder) X(TruncDiv)
