@@ -1,5 +1,5 @@
-// Loops of float64. Instruction sets without fused multiply-add have at most two lanes: the loops call
-// the C library for each element.
+// Loops of float64. On x86 before AVX-512, and without fused multiply-add, the loops call the C library for
+// each element: vectors of at most four lanes would gain less than their code costs.
 #include <cmath>
 #include <limits>
 
@@ -197,7 +197,7 @@ namespace belay {
 namespace HWY_NAMESPACE {
 namespace {  // the loops have the names of those of float32
 
-#if HWY_NATIVE_FMA && HWY_HAVE_FLOAT64
+#if HWY_NATIVE_FMA && HWY_HAVE_FLOAT64 && (!HWY_ARCH_X86 || HWY_TARGET <= HWY_AVX3)
 using D = hn::ScalableTag<double>;
 using V = hn::Vec<D>;
 using M = hn::Mask<D>;
@@ -601,7 +601,7 @@ constexpr VectorLoop kLgamma = &EachLgamma;
 constexpr VectorLoop kElu = &EachElu;
 #define BELAY_LOOP(name) &Each<PointwiseOp::k##name>
 #define BELAY_PAIR_LOOP(name) &EachPair<PointwiseOp::k##name>
-#endif  // HWY_NATIVE_FMA && HWY_HAVE_FLOAT64
+#endif  // vectors of float64
 
 }  // namespace
 

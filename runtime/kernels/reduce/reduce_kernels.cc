@@ -8,6 +8,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "absl/functional/function_ref.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel_interface/kernel_arguments.h"
@@ -349,6 +350,28 @@ void FoldBlock(const Reduction& reduction, ReduceLoop loop, int64_t base, int64_
   results[0] = lanes[0];
 }
 
+// Sums of Reduction::narrow_width. Not a template: every operator has its own `finish`.
+void NarrowSums(const KernelContext& context, const Fold& fold, const Reduction& reduction,
+                ReduceLoop loop, const Writer<double>& write,
+                absl::FunctionRef<double(double)> finish) {
+  // Lanes for several of the rows; lane i is a part of result i % width.
+  constexpr int64_t kRows = 32;
+  const int64_t width = reduction.narrow_width(), block = kRows * width;
+  const int64_t n = reduction.count() * width, whole = n / block;
+  const auto bytes = static_cast<int64_t>(DTypeSize(fold.self->dtype));
+  reduction.ForEachNarrowRow(context, [&](int64_t base, int64_t at, int64_t step) {
+    double lanes[kRows * 8] = {};
+    const std::byte* const x = fold.self->as<const std::byte>() + base * bytes;
+    if (whole > 0) loop(x, whole, block, block, lanes, nullptr);
+    if (whole * block < n) loop(x + whole * block * bytes, 1, 0, n - whole * block, lanes, nullptr);
+    for (int64_t i = 0; i < width; ++i) {
+      double total = 0;
+      for (int64_t k = i; k < block; k += width) total += lanes[k];
+      write(at + i * step, finish(total));
+    }
+  });
+}
+
 // Computes sums and products in the reference kernels' type T: double or int64. Writes
 // finish(total).
 template <class T, class Finish>
@@ -387,26 +410,8 @@ void SumInto(const KernelContext& context, const Fold& fold, ReduceOp op, const 
       });
       return;
     }
-    if (const int64_t width = reduction.narrow_width(); width > 0 && op == ReduceOp::kSum) {
-      reduction.ForEachNarrowRow(context, [&](int64_t base, int64_t at, int64_t step) {
-        // Lanes for several of the rows; lane i is a part of result i % width.
-        constexpr int64_t kRows = 32;
-        double lanes[kRows * 8] = {};
-        const int64_t block = kRows * width, n = reduction.count() * width, whole = n / block;
-        const std::byte* const x = fold.self->as<const std::byte>() +
-                                   base * static_cast<int64_t>(DTypeSize(fold.self->dtype));
-        if (whole > 0) loop(x, whole, block, block, lanes, nullptr);
-        if (whole * block < n) {
-          loop(x + whole * block * static_cast<int64_t>(DTypeSize(fold.self->dtype)), 1, 0,
-               n - whole * block, lanes, nullptr);
-        }
-        for (int64_t i = 0; i < width; ++i) {
-          double total = 0;
-          for (int64_t k = i; k < block; k += width) total += lanes[k];
-          write(at + i * step, finish(total));
-        }
-      });
-      return;
+    if (reduction.narrow_width() > 0 && op == ReduceOp::kSum) {
+      return NarrowSums(context, fold, reduction, loop, write, finish);
     }
   }
   reduction.ForEachBlock(

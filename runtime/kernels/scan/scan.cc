@@ -82,7 +82,9 @@ ScanLoops<T, Acc> LoopsOf(ScanOp op) {
   return {Row<Product, T, Acc>, Rows<Product, T, Acc>, Step<Product, T, Acc>, Acc{1}};
 }
 
+#if HWY_TARGET == HWY_STATIC_TARGET
 ScanLoops<double, double> DoubleScanLoopsImpl(ScanOp op) { return LoopsOf<double, double>(op); }
+#endif
 ScanLoops<float, double> FloatScanLoopsImpl(ScanOp op) { return LoopsOf<float, double>(op); }
 ScanLoops<int64_t, int64_t> IntegerScanLoopsImpl(ScanOp op) {
   return LoopsOf<int64_t, int64_t>(op);
