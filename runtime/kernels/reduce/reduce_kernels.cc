@@ -602,6 +602,13 @@ absl::Status Mean(KernelContext& context, const MeanCall<KernelArguments, kDims>
   const double count = static_cast<double>(fold.count());
   if (fold.self->dtype == DType::kComplex64) {
     SumPairs(context, fold, *out, Quotient{count});
+    // A complex division by the count: a nonfinite part makes the other part NaN.
+    for (StridedIterator<1> it(out->sizes, {out->strides}); !it.done(); it.Next()) {
+      float* const z = out->as<float>() + 2 * it.offset(0);
+      const float re = z[0], im = z[1];
+      z[0] = re + im * 0;
+      z[1] = im - re * 0;
+    }
     return absl::OkStatus();
   }
   return SumFloats(context, fold, *out, Quotient{count});
