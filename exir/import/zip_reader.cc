@@ -13,6 +13,7 @@
 #include "runtime/core/checked_math.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
+#include "runtime/kernels/checksum/crc32.h"
 
 namespace belay::exir {
 namespace {
@@ -418,12 +419,11 @@ absl::StatusOr<Storage> ZipReader::Read(const Entry& entry, ByteBudget& budget,
     }
   }
   if (verify_checksum && entry.crc32 != 0) {
-    uLong sum = 0;
+    uint32_t crc = 0;
     for (std::string_view part : InParts(AsString(content.bytes))) {
-      sum = crc32_z(sum, reinterpret_cast<const Bytef*>(part.data()), part.size());
+      crc = Crc32(crc, AsBytes(part));
       ReleasePages(part);
     }
-    const auto crc = static_cast<uint32_t>(sum);
     if (crc != entry.crc32) {
       return Corrupt("'", Printable(entry.name), "' has checksum ", absl::Hex(crc, absl::kZeroPad8),
                      ", expected ", absl::Hex(entry.crc32, absl::kZeroPad8),
