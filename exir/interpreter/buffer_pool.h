@@ -7,44 +7,60 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/core/arena.h"
 
 namespace belay::exir {
 
-// A buffer returns to the pool when its last owner releases it, or is freed if the pool is gone.
-// Never holds more memory, in use and free together, than the largest sum of buffers in use. A
-// buffer is at most twice as large as its request. Thread-safe: owners may release buffers on any
-// thread.
+// Places buffers in slabs: best fit, neighbors that are free are merged. The pages of released
+// buffers stay committed, so that the next buffer touches no new ones. A slab without buffers is
+// freed if a request needs another one. Thread-safe: owners may release buffers on any thread.
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
+  // Size of slabs; larger requests have slabs of their own size.
+  static constexpr size_t kSlabBytes = size_t{4} << 20;
+
   static std::shared_ptr<BufferPool> Create();
 
-  // Returns at least `bytes`, aligned to kArenaAlignment. The content is unspecified: zeros, or that
-  // of an earlier value. Cost: logarithmic in the number of free buffers.
+  // Returns `bytes`, aligned to kArenaAlignment, whose slab exists as long as the buffer, also
+  // without the pool. The content is unspecified: zeros, or that of earlier buffers. Cost:
+  // logarithmic in the number of free blocks.
   //   kResourceExhausted  the memory can't be allocated
-  absl::StatusOr<std::shared_ptr<const AlignedBuffer>> Take(uint64_t bytes);
+  absl::StatusOr<std::shared_ptr<std::byte>> Take(uint64_t bytes);
 
-  // Bytes of buffers that wait for reuse.
-  uint64_t free_bytes() const;
+  // Bytes of all slabs.
+  uint64_t slab_bytes() const;
 
  private:
-  BufferPool() = default;
-  void Return(AlignedBuffer buffer);
-  // Frees buffers, the smallest first, until all memory with `bytes` more fits `most_used_`.
-  // Precondition: the caller holds `mutex_`.
-  void Shrink(uint64_t bytes);
+  struct Slab {
+    AlignedBuffer memory;
+    std::map<size_t, size_t> free;  // offset → bytes
+  };
+  struct FreeBlock {
+    size_t bytes;
+    uint64_t slab;
+    size_t offset;
+    auto operator<=>(const FreeBlock&) const = default;
+  };
 
-  mutable std::mutex mutex_;                   // guards everything below
-  std::multimap<size_t, AlignedBuffer> free_;  // by size
-  uint64_t free_bytes_ = 0;
-  uint64_t used_ = 0;
-  uint64_t most_used_ = 0;
+  BufferPool() = default;
+  void Return(uint64_t slab, size_t offset, size_t bytes);
+  // Precondition of these: the caller holds `mutex_`.
+  absl::Status AddSlab(size_t bytes);
+  void AddFree(uint64_t slab, size_t offset, size_t bytes);
+  void RemoveFree(const FreeBlock& block);
+
+  mutable std::mutex mutex_;  // guards everything below
+  std::map<uint64_t, std::shared_ptr<Slab>> slabs_;
+  uint64_t num_slabs_ = 0;  // created so far: the next key
+  std::set<FreeBlock> free_;
 };
 
-// Returns a buffer of `pool`, or, if that is null, one of zeros. Errors of Take.
-absl::StatusOr<std::shared_ptr<const AlignedBuffer>> CreateBuffer(BufferPool* pool, uint64_t bytes);
+// Returns a buffer of `pool`, or, if that is null, one of its own. Errors of Take.
+absl::StatusOr<std::shared_ptr<std::byte>> CreateBuffer(BufferPool* pool, uint64_t bytes);
 
 }  // namespace belay::exir
 

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -10,66 +11,92 @@
 namespace belay::exir {
 namespace {
 
-using Buffer = std::shared_ptr<const AlignedBuffer>;
+using Buffer = std::shared_ptr<std::byte>;
 
 TEST(BufferPoolTest, ReusesReleasedBuffers) {
   const auto pool = BufferPool::Create();
   ASSERT_OK_AND_ASSIGN(Buffer first, pool->Take(1000));
-  const std::byte* const address = first->data();
-  EXPECT_EQ(pool->free_bytes(), 0);
+  const std::byte* const address = first.get();
   first.reset();
-  EXPECT_EQ(pool->free_bytes(), 1000);
   ASSERT_OK_AND_ASSIGN(const Buffer second, pool->Take(600));
-  EXPECT_EQ(second->data(), address);
-  EXPECT_EQ(second->size(), 1000);
-  EXPECT_EQ(pool->free_bytes(), 0);
+  EXPECT_EQ(second.get(), address);
+  EXPECT_EQ(pool->slab_bytes(), BufferPool::kSlabBytes);
 }
 
 TEST(BufferPoolTest, BuffersInUseAreDisjointAndAligned) {
   const auto pool = BufferPool::Create();
-  std::vector<Buffer> buffers;
   for (int round = 0; round < 3; ++round) {
+    std::vector<std::pair<Buffer, size_t>> buffers;
     for (size_t bytes = 1; bytes < 2000; bytes += 37) {
       ASSERT_OK_AND_ASSIGN(Buffer buffer, pool->Take(bytes));
-      ASSERT_GE(buffer->size(), bytes);
-      EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer->data()) % kArenaAlignment, 0);
-      std::memset(buffer->data(), static_cast<int>(buffers.size()), buffer->size());
-      buffers.push_back(std::move(buffer));
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.get()) % kArenaAlignment, 0);
+      std::memset(buffer.get(), static_cast<int>(buffers.size()), bytes);
+      buffers.emplace_back(std::move(buffer), bytes);
+      // Released blocks between buffers in use.
+      if (bytes % 3 == 0) buffers[buffers.size() / 2].first.reset();
     }
     for (size_t i = 0; i < buffers.size(); ++i) {
-      for (const std::byte byte : buffers[i]->span()) {
-        ASSERT_EQ(byte, static_cast<std::byte>(i));
+      if (buffers[i].first == nullptr) continue;
+      for (size_t k = 0; k < buffers[i].second; ++k) {
+        ASSERT_EQ(buffers[i].first.get()[k], static_cast<std::byte>(i));
       }
     }
-    buffers.clear();
   }
 }
 
-TEST(BufferPoolTest, KeepsBuffersMoreThanTwiceAsLargeForLargerRequests) {
+TEST(BufferPoolTest, MergesNeighborsThatAreFree) {
+  constexpr size_t kQuarter = BufferPool::kSlabBytes / 4;
+  for (const std::vector<int>& order :
+       std::vector<std::vector<int>>{{0, 1, 2, 3}, {3, 2, 1, 0}, {0, 2, 1, 3}, {1, 3, 0, 2}}) {
+    const auto pool = BufferPool::Create();
+    std::vector<Buffer> quarters(4);
+    for (Buffer& quarter : quarters) {
+      ASSERT_OK_AND_ASSIGN(quarter, pool->Take(kQuarter));
+    }
+    const std::byte* const address = quarters[0].get();
+    for (int i : order) quarters[static_cast<size_t>(i)].reset();
+    ASSERT_OK_AND_ASSIGN(const Buffer all, pool->Take(BufferPool::kSlabBytes));
+    EXPECT_EQ(all.get(), address);
+    EXPECT_EQ(pool->slab_bytes(), BufferPool::kSlabBytes);
+  }
+}
+
+TEST(BufferPoolTest, UsesTheSmallestBlockThatFits) {
   const auto pool = BufferPool::Create();
-  ASSERT_OK_AND_ASSIGN(Buffer large, pool->Take(10000));
-  ASSERT_OK_AND_ASSIGN(const Buffer other, pool->Take(10000));
+  ASSERT_OK_AND_ASSIGN(Buffer large, pool->Take(10240));
+  ASSERT_OK_AND_ASSIGN(const Buffer wall, pool->Take(64));
+  ASSERT_OK_AND_ASSIGN(Buffer small, pool->Take(1024));
+  ASSERT_OK_AND_ASSIGN(const Buffer second_wall, pool->Take(64));
+  const std::byte* const address = small.get();
   large.reset();
-  ASSERT_OK_AND_ASSIGN(const Buffer small, pool->Take(100));
-  EXPECT_EQ(small->size(), 100);
+  small.reset();
+  ASSERT_OK_AND_ASSIGN(const Buffer fits, pool->Take(1000));
+  EXPECT_EQ(fits.get(), address);
 }
 
-TEST(BufferPoolTest, NeverHoldsMoreThanTheLargestUse) {
+TEST(BufferPoolTest, FreesUnusedSlabsForLargerRequests) {
+  constexpr size_t kSlab = BufferPool::kSlabBytes;
   const auto pool = BufferPool::Create();
-  // Each request is larger than every free buffer.
-  for (uint64_t bytes = 1000; bytes < 20000; bytes += 1000) {
+  for (size_t bytes = kSlab; bytes < 4 * kSlab; bytes += kSlab / 2) {
     ASSERT_OK_AND_ASSIGN(const Buffer buffer, pool->Take(bytes));
-    EXPECT_EQ(pool->free_bytes(), 0) << bytes;
+    EXPECT_EQ(pool->slab_bytes(), bytes);
   }
-  EXPECT_EQ(pool->free_bytes(), 19000);
-  ASSERT_OK_AND_ASSIGN(const Buffer part, pool->Take(4000));  // frees the only buffer
-  EXPECT_EQ(pool->free_bytes(), 0);
+}
+
+TEST(BufferPoolTest, KeepsSlabsInUse) {
+  constexpr size_t kSlab = BufferPool::kSlabBytes;
+  const auto pool = BufferPool::Create();
+  ASSERT_OK_AND_ASSIGN(const Buffer small, pool->Take(64));
+  ASSERT_OK_AND_ASSIGN(const Buffer large, pool->Take(2 * kSlab));
+  EXPECT_EQ(pool->slab_bytes(), 3 * kSlab);
+  std::memset(small.get(), 1, 64);
 }
 
 TEST(BufferPoolTest, EmptyRequestsHaveNoMemory) {
   const auto pool = BufferPool::Create();
   ASSERT_OK_AND_ASSIGN(const Buffer buffer, pool->Take(0));
-  EXPECT_EQ(buffer->size(), 0);
+  EXPECT_EQ(buffer, nullptr);
+  EXPECT_EQ(pool->slab_bytes(), 0);
 }
 
 TEST(BufferPoolTest, RejectsRequestsBeyondTheAddressSpace) {
@@ -82,7 +109,7 @@ TEST(BufferPoolTest, BuffersOutliveThePool) {
   auto pool = BufferPool::Create();
   ASSERT_OK_AND_ASSIGN(Buffer buffer, pool->Take(64));
   pool.reset();
-  std::memset(buffer->data(), 1, 64);
+  std::memset(buffer.get(), 1, 64);
   buffer.reset();
 }
 
@@ -94,12 +121,12 @@ TEST(BufferPoolTest, BuffersAreReleasedOnAnyThread) {
       for (int i = 0; i < 200; ++i) {
         const auto buffer = pool->Take(128);
         ASSERT_OK(buffer);
-        (*buffer)->data()[0] = std::byte{1};
+        **buffer = std::byte{1};
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_LE(pool->free_bytes(), 4 * 128);
+  EXPECT_EQ(pool->slab_bytes(), BufferPool::kSlabBytes);
 }
 
 }  // namespace

@@ -122,6 +122,7 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunOperator(
                         CallOperator(op, absl::MakeSpan(operands), kernels_,
                                      {.engine = options_.engine,
                                       .max_tensor_bytes = options_.max_tensor_bytes,
+                                      .share_copies = share_copies_,
                                       .threads = options_.threads,
                                       .pool = pool_.get()}));
   std::vector<OwnedValue> results;

@@ -92,18 +92,26 @@ void Interpreter::Impl::FindLastUses(GraphId id) {
   }
 }
 
+bool Interpreter::Impl::MayWrite(const Node& node) const {
+  const OpOverload& op = *node.target->aten();
+  if (op.schema() != nullptr && op.schema()->IsMutable()) return true;
+  return op.name() == "higher_order.with_effects";
+}
+
 absl::Status Interpreter::Impl::Prepare(int nesting, std::vector<std::string>& missing) {
   if (nesting > options_.max_nesting) {
     return absl::ResourceExhaustedError(
         absl::StrCat("delegates are nested more than ", options_.max_nesting, " deep"));
   }
   last_uses_.resize(program_.graphs.size());
+  share_copies_ = options_.share_copies;
   for (uint32_t g = 0; g < program_.graphs.size(); ++g) {
     FindLastUses(GraphId(g));
     const Graph& graph = program_.graphs[GraphId(g)];
     for (NodeId id : graph.nodes()) {
       CheckNode(graph, id, missing);
       const Node& node = graph.node(id);
+      share_copies_ = share_copies_ && !MayWrite(node);
       if (node.target != program_.ops->CallDelegate()) continue;
       const ModuleId* module = node.argument("module").get_if<ModuleId>();
       if (module == nullptr || !program_.lowered_modules.contains(*module)) {

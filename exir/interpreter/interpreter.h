@@ -51,6 +51,9 @@ struct InterpreterOptions {
   uint64_t max_tensor_bytes = uint64_t{4} << 30;
   // Nesting depth of subgraphs and delegates.
   int max_nesting = 100;
+  // In programs that write nothing in place, copies of bytes (`view_copy`, `clone`) share the memory
+  // of their argument instead of calling their kernel.
+  bool share_copies = false;
   NodeObserver observer = nullptr;
   // Works on the calls of kernels; must outlive the interpreter. Null: only the calling thread does.
   // Results do not depend on it.

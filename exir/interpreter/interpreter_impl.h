@@ -54,6 +54,8 @@ class Interpreter::Impl {
   }
   void CheckNode(const Graph& graph, NodeId id, std::vector<std::string>& missing) const;
   void FindLastUses(GraphId id);
+  // Returns whether the node writes to its arguments, or calls an operator by name.
+  bool MayWrite(const Node& node) const;
 
   // Inputs and outputs.
   absl::Status BindInputs(absl::Span<const EValue> inputs, Frame& frame) const;
@@ -103,6 +105,7 @@ class Interpreter::Impl {
   const KernelRegistry& kernels_;
   InterpreterOptions options_;
   std::shared_ptr<BufferPool> pool_;
+  bool share_copies_ = false;          // CallOptions::share_copies
   std::vector<LastUses> last_uses_;    // by graph
   std::vector<OwnedValue> constants_;  // by input of the top graph; includes state
   struct State {

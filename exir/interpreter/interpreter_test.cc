@@ -83,6 +83,83 @@ TEST_F(InterpreterTest, ViewsOfAtenProgramsHaveTheirOwnStrides) {
   EXPECT_THAT(Floats(results[1]), ElementsAre(3, 4));  // counted from the storage's beginning
 }
 
+class SharedCopiesTest : public InterpreterTest {
+ protected:
+  // Returns the results of the nodes, in order.
+  std::vector<OwnedValue> RunNodes(std::string_view text, std::vector<EValue> inputs,
+                                   bool share_copies = true) {
+    std::vector<OwnedValue> seen;
+    const auto observe = [&seen](const NodeEvent& event) {
+      for (const OwnedValue* result : event.results) seen.push_back(*result);
+      return absl::OkStatus();
+    };
+    EXPECT_OK(Run(text, std::move(inputs), {.observer = observe, .share_copies = share_copies}));
+    return seen;
+  }
+  static const void* Data(const OwnedValue& value) { return value.tensor()->data; }
+};
+
+constexpr std::string_view kCopies = R"(program edge {
+  graph(%x: f32[2,3] user_input) {
+    %n: f32[2,3] = edge.aten.neg.default(%x)
+    %v: f32[3,2] = edge.aten.view_copy.default(%n, [3,2])
+    %u: f32[1,3,2] = edge.aten.unsqueeze_copy.default(%v, 0)
+    %c: f32[1,3,2] = edge.aten.clone.default(%u)
+    return (%c user_output)
+  } })";
+
+TEST_F(SharedCopiesTest, CopiesOfBytesShareMemory) {
+  const TestTensor x = TestTensor::Of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
+  const std::vector<OwnedValue> values = RunNodes(kCopies, {F32(x)});
+  ASSERT_EQ(values.size(), 4);
+  for (const OwnedValue& value : values) {
+    EXPECT_EQ(Data(value), Data(values[0]));
+    EXPECT_THAT(Floats(value), ElementsAre(-1, -2, -3, -4, -5, -6));
+  }
+  EXPECT_THAT(values[3].tensor()->sizes, ElementsAre(1, 3, 2));
+}
+
+TEST_F(SharedCopiesTest, KernelsCopyByDefault) {
+  const TestTensor x = TestTensor::Of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
+  const std::vector<OwnedValue> values = RunNodes(kCopies, {F32(x)}, /*share_copies=*/false);
+  ASSERT_EQ(values.size(), 4);
+  for (size_t i = 1; i < 4; ++i) EXPECT_NE(Data(values[i]), Data(values[i - 1]));
+  EXPECT_THAT(Floats(values[3]), ElementsAre(-1, -2, -3, -4, -5, -6));
+}
+
+TEST_F(SharedCopiesTest, OtherOrdersAndDTypesAreCopied) {
+  const TestTensor x = TestTensor::Of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
+  const std::vector<OwnedValue> values = RunNodes(R"(program aten {
+    graph(%x: f32[2,3] user_input) {
+      %t: f32[3,2]{strides=[1,3]} = aten.permute.default(%x, [1,0])
+      %v: f32[6] = aten.view_copy.default(%t, [6])
+      %e: f32[2,2,3] = aten.expand_copy.default(%x, [2,2,3])
+      %i: i32[2,3] = aten.view_copy.dtype(%x, dtype:i32)
+      return (%v user_output, %e user_output, %i user_output)
+    } })",
+                                                  {F32(x)});
+  ASSERT_EQ(values.size(), 4);
+  for (size_t i = 1; i < 4; ++i) EXPECT_NE(Data(values[i]), x.view().data);
+  EXPECT_THAT(Floats(values[1]), ElementsAre(1, 4, 2, 5, 3, 6));
+  EXPECT_THAT(Floats(values[2]), ElementsAre(1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6));
+}
+
+TEST_F(SharedCopiesTest, ProgramsThatWriteInPlaceCopy) {
+  const TestTensor x = TestTensor::Of<float>({2}, {1, 2});
+  const std::vector<OwnedValue> values = RunNodes(R"(program training {
+    graph(%x: f32[2] user_input) {
+      %n: f32[2] = aten.neg.default(%x)
+      %c: f32[2] = aten.clone.default(%n)
+      %w: f32[2] = aten.copy_.default(%c, %x)
+      %s: f32[2] = aten.add.Tensor(%n, %c)
+      return (%s user_output)
+    } })",
+                                                  {F32(x)});
+  ASSERT_EQ(values.size(), 4);
+  EXPECT_NE(Data(values[1]), Data(values[0]));
+  EXPECT_THAT(Floats(values[3]), ElementsAre(0, 0));
+}
+
 TEST_F(InterpreterTest, SeveralResultsAndLists) {
   const TestTensor x = TestTensor::Of<float>({4}, {3, 1, 4, 2});
   ASSERT_OK_AND_ASSIGN(const auto results, Run(R"(program edge {

@@ -226,7 +226,32 @@ class Call {
     return OwnedValue::Planned(meta.dtype, bounds, belay::ContiguousStrides(bounds));
   }
 
-  // Returns true if the result is a view that needs no kernel; never for composite operators.
+  // Returns the memory of the first argument if the operator's only result, described by `meta`, has
+  // its bytes.
+  std::optional<OwnedValue> SharedCopy(const MetaValue& meta) const {
+    if (!options_.share_copies || results_.size() != 1 || op_.has_trait(kComposite)) {
+      return std::nullopt;
+    }
+    const OwnedValue* datum = arguments_.empty() ? nullptr : arguments_[0].datum;
+    const TensorView* from = datum == nullptr ? nullptr : datum->tensor();
+    const TensorMeta* to = meta.get_if<TensorMeta>();
+    if (from == nullptr || to == nullptr || from->dtype != to->dtype) return std::nullopt;
+    const std::optional<Sizes> sizes = Numbers(to->sizes);
+    const std::optional<Sizes> strides = Numbers(to->strides);
+    if (!sizes.has_value() || !strides.has_value()) return std::nullopt;
+    const bool keeps =
+        op_.has_trait(kKeepsBytes) && *sizes == from->sizes && *strides == from->strides;
+    const bool reshapes =
+        op_.has_trait(kReshapesBytes) && IsContiguous(from->sizes, from->strides) &&
+        *strides == belay::ContiguousStrides(*sizes) && NumElements(*sizes) == from->numel();
+    if (!keeps && !reshapes) return std::nullopt;
+    const std::optional<int64_t> offset = datum->Meta().storage_offset.AsInt();
+    if (!offset.has_value()) return std::nullopt;
+    absl::StatusOr<OwnedValue> shared = datum->View(to->dtype, *sizes, *strides, *offset);
+    return shared.ok() ? std::optional(*std::move(shared)) : std::nullopt;
+  }
+
+  // Returns true if the result needs no kernel; never for composite operators.
   absl::StatusOr<bool> MakeResult(size_t i, const MetaValue& meta) {
     CallResult& result = results_[i];
     const int written = SharedArgument(schema_, i, true);
@@ -239,6 +264,10 @@ class Call {
         arguments_[0].datum != nullptr && arguments_[0].datum->tensor() != nullptr) {
       views_.push_back(i);
       if (!op_.has_trait(kComposite)) return true;
+    }
+    if (std::optional<OwnedValue> shared = SharedCopy(meta)) {
+      result.values.push_back(*std::move(shared));
+      return true;
     }
     if (const TensorMeta* tensor = meta.get_if<TensorMeta>()) {
       ABSL_ASSIGN_OR_RETURN(OwnedValue datum, NewTensor(*tensor));

@@ -45,6 +45,9 @@ struct CallOptions {
   // View operators ("Tensor(a)" results) return views of their argument's memory. If false, they
   // return copies.
   bool views = true;
+  // Operators that copy the bytes of their first argument (kKeepsBytes, kReshapesBytes) return its
+  // memory instead, where strides permit. Precondition: nothing writes to either.
+  bool share_copies = false;
   ThreadPool* threads = nullptr;  // InterpreterOptions::threads
   // Memory of results and of kernels; freshly allocated if null.
   BufferPool* pool = nullptr;

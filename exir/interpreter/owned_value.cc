@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "runtime/core/arena.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
@@ -98,9 +97,9 @@ absl::StatusOr<OwnedValue> OwnedValue::Allocate(DType dtype, const Sizes& sizes,
                                                    " overlap"));
   }
   const auto size = static_cast<uint64_t>(bytes.value());
-  ABSL_ASSIGN_OR_RETURN(std::shared_ptr<const AlignedBuffer> buffer, CreateBuffer(pool, size));
+  ABSL_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> buffer, CreateBuffer(pool, size));
   OwnedValue datum;
-  datum.storage_ = buffer->data();
+  datum.storage_ = buffer.get();
   datum.storage_bytes_ = static_cast<size_t>(size);
   datum.owner_ = std::move(buffer);
   TensorView view;

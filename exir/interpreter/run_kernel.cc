@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <memory>
 
-#include "runtime/core/arena.h"
 #include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel_interface/work.h"
@@ -26,9 +25,9 @@ absl::Status RunKernel(const Kernel& kernel, absl::Span<EValue* const> arguments
   const WorkRule rule = kernel.Facts().work;
   ABSL_RETURN_IF_ERROR(TakeWork(WorkOfArguments(rule, plan)));
   const uint64_t bytes = kernel.ScratchBytes(plan);
-  ABSL_ASSIGN_OR_RETURN(const std::shared_ptr<const AlignedBuffer> scratch,
-                        CreateBuffer(pool, bytes));
-  KernelContext context(arguments, outputs, allocator, scratch->span().first(bytes), threads);
+  ABSL_ASSIGN_OR_RETURN(const std::shared_ptr<std::byte> scratch, CreateBuffer(pool, bytes));
+  KernelContext context(arguments, outputs, allocator,
+                        absl::MakeSpan(scratch.get(), static_cast<size_t>(bytes)), threads);
   ABSL_RETURN_IF_ERROR(kernel.Run(context));
   ABSL_RETURN_IF_ERROR(TakeWork(WorkOfOutputs(rule, context)));
   return CheckBudget();

@@ -21,6 +21,7 @@ absl::StatusOr<exir::Interpreter> CreateInterpreter(const exir::ExportedProgram&
                                                     const KernelRegistry& kernels) {
   exir::InterpreterOptions options;
   options.engine.reset();
+  options.share_copies = true;
   absl::StatusOr<exir::Interpreter> interpreter =
       exir::Interpreter::Create(program, kernels, std::move(options));
   if (!interpreter.ok()) return Annotate(interpreter.status(), "interpreter");
