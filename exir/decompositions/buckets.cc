@@ -1,5 +1,6 @@
 // Groups elements into buckets: histograms by value, segments by position.
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -108,7 +109,8 @@ std::vector<Argument> HistogramOfEdges(OpBuilder& b, const OpCall& c) {
 
 // --- Segments ---
 
-// Reduces segments of consecutive rows, given by lengths or by offsets.
+// Reduces segments of consecutive rows of dimension `axis`. Lengths, or offsets, are
+// [sizes before the axis…, segments], or one more than segments.
 std::vector<Argument> SegmentReduce(OpBuilder& b, const OpCall& c) {
   const Argument& data = c["data"];
   const std::string reduce = c.String("reduce");
@@ -120,7 +122,9 @@ std::vector<Argument> SegmentReduce(OpBuilder& b, const OpCall& c) {
   const Argument& given = by_length ? c["lengths"] : c["offsets"];
   if (b.rank(data) == 0) b.Invalid("segment_reduce: the data have no dimensions");
   const int64_t axis = b.WrapDim(c.Int("axis"), b.rank(data));
-  if (axis != 0 || b.rank(given) != 1) b.Unsupported("segment_reduce along an inner dimension");
+  if (b.rank(given) != axis + 1) {
+    b.Invalid("segment_reduce: expected the axis to be the last dimension of lengths and offsets");
+  }
   if (!IsFloatingPoint(dtype)) b.Invalid("segment_reduce: expected floating point numbers");
   struct Kind {
     std::string_view reduce, scatter;
@@ -140,31 +144,34 @@ std::vector<Argument> SegmentReduce(OpBuilder& b, const OpCall& c) {
   if (!b.ok()) return {};
   Argument lengths = Cast(b, given, DType::kInt64), ends;
   if (by_length) {
-    ends = b.Call("aten.cumsum.default", {lengths, 0});
+    ends = b.Call("aten.cumsum.default", {lengths, axis});
   } else {
-    const SymInt count = b.size(given, 0);
-    ends = Slice(b, lengths, 0, 1, count);
-    lengths = Sub(b, ends, Slice(b, lengths, 0, 0, count - SymInt(1)));
+    const SymInt count = b.size(given, axis);
+    ends = Slice(b, lengths, axis, 1, count);
+    lengths = Sub(b, ends, Slice(b, lengths, axis, 0, count - SymInt(1)));
   }
-  // A row belongs to the first segment that ends after it.
   const std::vector<SymInt> sizes = b.sizes(data);
   if (!b.ok()) return {};
-  Argument segment =
-      b.Call("aten.searchsorted.Tensor", {ends, Arange(b, sizes[0])}, {{"right", true}});
+  const size_t dim = static_cast<size_t>(axis);
+  const SymInt segments = b.size(ends, axis);
+  // Sizes up to the axis, then 1: broadcast over the dimensions after it.
   std::vector<SymInt> column(sizes.size(), SymInt(1)), out = sizes;
-  const SymInt segments = b.size(ends, 0);
+  std::copy(sizes.begin(), sizes.begin() + axis + 1, column.begin());
+  // A row belongs to the first segment that ends after it.
+  const std::vector<SymInt> rows(column.begin(), column.begin() + axis + 1);
+  Argument segment = b.Call("aten.searchsorted.Tensor",
+                            {ends, Expand(b, Arange(b, sizes[dim]), rows)}, {{"right", true}});
   // Unchecked lengths may leave trailing rows.
   const bool rest = c.Bool("unsafe");
-  out[0] = rest ? segments + SymInt(1) : segments;
-  column[0] = sizes[0];
+  out[dim] = rest ? segments + SymInt(1) : segments;
   segment = Expand(b, Reshape(b, segment, column), sizes);
   const bool started = !c.IsNone("initial");
   const OpArgument start = started ? OpArgument(c.Double("initial")) : OpArgument(kind->start);
-  Argument result = b.Call("aten.scatter_reduce.two", {Full(b, out, start, dtype), 0, segment, data,
-                                                       std::string(kind->scatter)});
-  if (rest) result = Clone(b, Slice(b, result, 0, 0, segments));
+  Argument result = b.Call("aten.scatter_reduce.two", {Full(b, out, start, dtype), axis, segment,
+                                                       data, std::string(kind->scatter)});
+  if (rest) result = Clone(b, Slice(b, result, axis, 0, segments));
   if (reduce == "mean") {
-    column[0] = segments;
+    column[dim] = segments;
     const Argument count = Reshape(b, lengths, column);
     const Argument mean = Div(b, result, Cast(b, count, dtype));
     // An empty segment gives the initial value, if there is one.

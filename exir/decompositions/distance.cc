@@ -61,12 +61,18 @@ Argument MatrixNorm(OpBuilder& b, Argument x, double order, std::vector<int64_t>
   if (!b.ok()) return Argument();
   for (int64_t& dim : dims) dim = b.WrapDim(dim, b.rank(x));
   if (dims[0] == dims[1]) b.Invalid("matrix norm: the dimensions are the same");
+  if (!b.ok()) return Argument();
+  // Matrices without elements: positive orders give 0, as a sum of no elements does.
+  const bool empty = b.size(x, dims[0]).AsInt() == 0 || b.size(x, dims[1]).AsInt() == 0;
+  const bool known = std::isinf(order) || std::abs(order) == 1 || std::abs(order) == 2;
+  if (empty && known && order > 0) return Sum(b, Unary(b, "abs", x), dims, keep);
+  if (empty && order == -2) b.Invalid("matrix norm: order -2 of a matrix without elements");
   if (std::abs(order) == 2) {
     const Argument values = SingularValues(b, x, dims);
     if (!b.ok()) return Argument();
     return Kept(b, Select(b, values, -1, order > 0 ? 0 : -1), dims, keep);
   }
-  if (!std::isinf(order) && std::abs(order) != 1) {
+  if (!known) {
     b.Invalid(absl::StrCat("matrix norm: unknown order ", order));
     return Argument();
   }

@@ -1,5 +1,7 @@
 #include <cmath>
+#include <string>
 
+#include "absl/strings/str_cat.h"
 #include "exir/decompositions/expect_values.h"
 #include "gtest/gtest.h"
 
@@ -19,6 +21,25 @@ TEST(DistanceValuesTest, Norms) {
                {D({2}, {5, 12})});
   ExpectValues("aten.frobenius_norm.dim(%a, [0, 1])", {x}, {F({}, {all})});
   ExpectValues("aten.frobenius_norm.dim(%a, [1], true)", {x}, {F({2, 1}, {5, 12})});
+}
+
+TEST(DistanceValuesTest, NormsOfMatricesWithoutElementsAreZero) {
+  for (const Sizes64& sizes : {Sizes64{2, 0, 3}, {2, 3, 0}, {2, 0, 0}}) {
+    const Values x = F(sizes, {});
+    const Values zeros = F({2}, {0, 0});
+    for (const char* order : {"2", "1", "inf"}) {
+      const std::string call = absl::StrCat("aten.linalg_matrix_norm.default(%a, ", order);
+      ExpectValues(absl::StrCat(call, ")"), {x}, {zeros});
+      ExpectValues(absl::StrCat(call, ", [1, 2], true)"), {x}, {F({2, 1, 1}, {0, 0})});
+      ExpectValues(absl::StrCat("aten.linalg_norm.default(%a, ", order, ", [2, 1])"), {x}, {zeros});
+      ExpectValues(absl::StrCat("aten.linalg_cond.default(%a, ", order, ")"), {x}, {zeros});
+    }
+    ExpectValues("aten.linalg_matrix_norm.str_ord(%a, \"nuc\")", {x}, {zeros});
+    ExpectValues("aten.linalg_matrix_norm.str_ord(%a, \"fro\")", {x}, {zeros});
+    ExpectValues("aten.linalg_cond.default(%a)", {x}, {zeros});
+    ExpectValues("aten.linalg_cond.default(%a, -2)", {x}, {zeros});
+    ExpectValues("aten.linalg_cond.p_str(%a, \"nuc\")", {x}, {zeros});
+  }
 }
 
 TEST(DistanceValuesTest, LinalgNormOfVectorsAndMatrices) {

@@ -399,9 +399,14 @@ std::vector<Argument> Rank(OpBuilder& b, const OpCall& c) {
   return {Sum(b, Cast(b, kept, DType::kInt64), {-1})};
 }
 
+// Zeros of sizes [batch…], real: norms and condition numbers of matrices without elements.
+Argument NormOfNothing(OpBuilder& b, const Argument& matrix) {
+  return Sum(b, Unary(b, "abs", matrix), {-2, -1});
+}
 std::vector<Argument> Condition(OpBuilder& b, const OpCall& c) {
   const Argument& self = c["self"];
   const double p = c.IsNone("p") ? 2 : c.Double("p");
+  if (IsEmpty(b, self)) return {NormOfNothing(b, self)};
   if (!b.ok()) return {};
   if (p == 2 || p == -2) {
     const Argument values = SingularValues(b, self);
@@ -414,6 +419,7 @@ std::vector<Argument> Condition(OpBuilder& b, const OpCall& c) {
   return {Mul(b, norm(self), norm(b.Call("aten.linalg_inv_ex.default", {self})))};
 }
 std::vector<Argument> NamedCondition(OpBuilder& b, const OpCall& c) {
+  if (IsEmpty(b, c["self"])) return {NormOfNothing(b, c["self"])};
   const auto norm = [&](const Argument& x) {
     return b.Call("aten.linalg_matrix_norm.str_ord", {x, c["p"]});
   };

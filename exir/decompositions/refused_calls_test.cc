@@ -68,6 +68,10 @@ TEST(RefusedCallsTest, PointwiseAndAttention) {
       {"aten.scaled_dot_product_attention.default(%v, %t3, %t3)",
        "attention: expected operands of at least two dimensions"},
       {"aten.segment_reduce.default(%v, \"sum\", indices=%i)", "segment_reduce by indices"},
+      {"aten.segment_reduce.default(%x, \"sum\", lengths=%i, axis=1)",
+       "segment_reduce: expected the axis to be the last dimension of lengths and offsets"},
+      {"aten.linalg_matrix_norm.default(%e, -2)",
+       "matrix norm: order -2 of a matrix without elements"},
       {"aten.index_fill.int_Tensor(%x, 0, %i, %z)", "index_fill: a complex value of real numbers"},
       {"aten.take_along_dim.default(%c, %v, 0)", "take_along_dim: as many dimensions as indices"},
   });
