@@ -55,7 +55,8 @@ absl::StatusOr<Container> Container::Open(Storage file, const ImportOptions& opt
                      " bytes, more than max_file_bytes = ", options.max_file_bytes));
   }
   if (!StartsWith(file.bytes, "PK")) return NotAZip(file.bytes);
-  ABSL_ASSIGN_OR_RETURN(ZipReader zip, ZipReader::Open(std::move(file), options.max_zip_entries));
+  ABSL_ASSIGN_OR_RETURN(
+      ZipReader zip, ZipReader::Open(std::move(file), options.max_zip_entries, options.keep_pages));
   Container container(std::move(zip), options);
   ABSL_RETURN_IF_ERROR(container.Detect());
   return container;

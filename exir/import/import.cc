@@ -229,7 +229,7 @@ absl::StatusOr<ExportedProgram> ImportFile(const std::string& path, const OpRegi
   absl::StatusOr<ExportedProgram> program =
       ImportBytes(OwnerOfMapping(std::move(file)), bytes, ops, options);
   if (!program.ok()) return Annotate(program.status(), path);
-  ReleasePages(bytes);  // the checksums read every page
+  if (!options.keep_pages) ReleasePages(bytes);  // the checksums read every page
   return program;
 }
 

@@ -18,6 +18,9 @@ struct ImportOptions {
   std::string model_name;
   // Verifies the CRC-32 of every entry that is read, weights included. Costs one pass over them.
   bool verify_checksums = true;
+  // Keeps the pages that the checksums read in memory, for callers that read all weights next. If
+  // false, the process holds only pages that it uses.
+  bool keep_pages = false;
   // If not null, receives non-fatal findings about an imported archive: weights without data, other
   // devices, ranges of unknown symbols (import_notes.h has the list). One line per kind, with the
   // first names and the total count; none if the import fails.

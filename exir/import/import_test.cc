@@ -77,6 +77,29 @@ TEST(ImportTest, WeightsStayInTheFile) {
   }
 }
 
+// Returns the kilobytes of a mapped file that the process holds.
+size_t ResidentKilobytes(const std::string& name) {
+  const std::string maps = ReadFile("/proc/self/smaps");
+  const size_t mapping = maps.find(name);
+  EXPECT_NE(mapping, std::string::npos);
+  return std::stoul(maps.substr(maps.find("\nRss:", mapping) + 5));
+}
+
+TEST(ImportTest, KeepsPagesOnRequest) {
+  const std::string name = "torch2.13_mlp.pt2";
+  size_t released = 0, kept = 0;
+  {
+    ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ImportFile(DataPath(name), TestOps()));
+    released = ResidentKilobytes(name);
+  }
+  ImportOptions options;
+  options.keep_pages = true;
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram program,
+                       ImportFile(DataPath(name), TestOps(), options));
+  kept = ResidentKilobytes(name);
+  EXPECT_GT(kept, released);
+}
+
 TEST(ImportTest, ProgramKeepsFileAlive) {
   absl::StatusOr<ExportedProgram> program = ImportFile(DataPath("torch2.5_mlp.pt2"), TestOps());
   ASSERT_OK(program);

@@ -312,7 +312,8 @@ absl::StatusOr<std::vector<SavedTensor>> ReadTorchSave(Storage file, std::string
                                                        ByteBudget& inflated) {
   std::vector<SavedTensor> tensors;
   if (file.bytes.empty()) return tensors;
-  absl::StatusOr<ZipReader> zip = ZipReader::Open(std::move(file), options.max_zip_entries);
+  absl::StatusOr<ZipReader> zip =
+      ZipReader::Open(std::move(file), options.max_zip_entries, options.keep_pages);
   if (!zip.ok()) return Annotate(zip.status(), what);
   if (zip->entries().empty())
     return absl::DataLossError(absl::StrCat(what, ": the archive is empty"));

@@ -355,7 +355,7 @@ absl::Status Inflate(Bytes from, std::byte* to, uint64_t size) {
 
 }  // namespace
 
-absl::StatusOr<ZipReader> ZipReader::Open(Storage file, uint64_t max_entries) {
+absl::StatusOr<ZipReader> ZipReader::Open(Storage file, uint64_t max_entries, bool keep_pages) {
   const Bytes bytes = file.bytes;
   ABSL_ASSIGN_OR_RETURN(const Directory directory, FindDirectory(bytes));
   if (directory.entries > max_entries) {
@@ -381,6 +381,7 @@ absl::StatusOr<ZipReader> ZipReader::Open(Storage file, uint64_t max_entries) {
 
   ZipReader reader;
   reader.file_ = std::move(file);
+  reader.keep_pages_ = keep_pages;
   reader.entries_.reserve(found.size());
   for (const CentralEntry& central : found) {
     const Entry& entry = central.entry;
@@ -422,7 +423,7 @@ absl::StatusOr<Storage> ZipReader::Read(const Entry& entry, ByteBudget& budget,
     uint32_t crc = 0;
     for (std::string_view part : InParts(AsString(content.bytes))) {
       crc = Crc32(crc, AsBytes(part));
-      ReleasePages(part);
+      if (!keep_pages_) ReleasePages(part);
     }
     if (crc != entry.crc32) {
       return Corrupt("'", Printable(entry.name), "' has checksum ", absl::Hex(crc, absl::kZeroPad8),

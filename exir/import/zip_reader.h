@@ -37,7 +37,9 @@ class ZipReader {
   // kDataLoss for truncated or contradictory content, kInvalidArgument for invalid names,
   // kUnimplemented for rejected features, kResourceExhausted for more than `max_entries` entries.
   // `file.owner` keeps the bytes alive and is shared with the storages of stored entries.
-  static absl::StatusOr<ZipReader> Open(Storage file, uint64_t max_entries);
+  // `keep_pages`: ImportOptions::keep_pages.
+  static absl::StatusOr<ZipReader> Open(Storage file, uint64_t max_entries,
+                                        bool keep_pages = false);
 
   // In the order of the central directory, without folders.
   absl::Span<const Entry> entries() const { return entries_; }
@@ -51,6 +53,7 @@ class ZipReader {
  private:
   ZipReader() = default;
   Storage file_;
+  bool keep_pages_ = false;
   std::vector<Entry> entries_;
   absl::flat_hash_map<std::string_view, size_t> by_name_;
 };

@@ -236,6 +236,7 @@ absl::StatusOr<Verification> VerifyWithArchive(const VerifyOptions& options,
   ABSL_ASSIGN_OR_RETURN(const ArchiveModel chosen, ChooseModel(options.archive, options.method));
   exir::ImportOptions import;
   import.model_name = chosen.model;
+  import.keep_pages = true;  // the interpreter reads the weights
   ABSL_ASSIGN_OR_RETURN(exir::ExportedProgram archive,
                         exir::ModelReader(*ops).Import(chosen.path, import));
   const exir::ExportedProgram source = archive.Clone();
