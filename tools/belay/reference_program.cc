@@ -1,6 +1,7 @@
 #include "tools/belay/reference_program.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -43,6 +44,33 @@ absl::Status AddIndependentKernels(const MethodPlan& judged, KernelRegistry& reg
     }
   }
   return absl::OkStatus();
+}
+
+std::vector<const exir::ConstantTensor*> LookupTables(const exir::ExportedProgram& program) {
+  constexpr std::string_view kLookups[] = {"aten._embedding_bag.default", "aten.embedding.default",
+                                           "aten.gather.default", "aten.index.Tensor",
+                                           "aten.index_select.default"};
+  const exir::Graph& top = program.top();
+  std::vector<const exir::ConstantTensor*> tables;
+  for (exir::NodeId id : top.nodes()) {
+    const exir::Node& node = top.node(id);
+    const exir::OpOverload* op = node.target->aten();
+    if (std::find(std::begin(kLookups), std::end(kLookups), op->name()) == std::end(kLookups)) {
+      continue;
+    }
+    const exir::ValueId* table =
+        node.arguments.empty() ? nullptr : node.arguments[0].get_if<exir::ValueId>();
+    const auto& inputs = top.inputs();
+    const auto found =
+        table == nullptr ? inputs.end() : std::find(inputs.begin(), inputs.end(), *table);
+    if (found == inputs.end()) continue;
+    const exir::InputSpec& spec =
+        program.signature.inputs[static_cast<size_t>(found - inputs.begin())];
+    const exir::ConstantTensor* constant =
+        exir::NamesTensor(spec.kind) ? program.FindConstant(spec) : nullptr;
+    if (constant != nullptr) tables.push_back(constant);
+  }
+  return tables;
 }
 
 absl::StatusOr<exir::CallOutcome> Interpret(exir::Interpreter& interpreter,

@@ -6,10 +6,12 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "exir/compare/call.h"
 #include "exir/interpreter/interpreter.h"
+#include "exir/ir/constant.h"
 #include "exir/ir/exported_program.h"
 #include "runtime/kernel_interface/kernel_registry.h"
 #include "runtime/program/plan.h"
@@ -39,6 +41,10 @@ exir::ExportedProgram WithoutComposites(exir::ExportedProgram archive,
 // Adds the runtime's fast kernels to the reference kernels, except for operators that the method
 // calls as kernels: only the reference kernels judge those.
 absl::Status AddIndependentKernels(const MethodPlan& judged, KernelRegistry& registry);
+
+// Returns the constants that embeddings and gathers of the top graph read rows of, in the order of
+// the nodes: a call may need few of their pages. A constant with several users may occur repeatedly.
+std::vector<const exir::ConstantTensor*> LookupTables(const exir::ExportedProgram& program);
 
 // Interprets the archive's own program, so that no lowering pass affects both sides of a
 // comparison. If the interpreter cannot execute it, interprets the edge program instead, from the

@@ -61,6 +61,22 @@ class ReferenceProgramTest : public ::testing::Test {
   KernelRegistry kernels_;
 };
 
+TEST_F(ReferenceProgramTest, LookupTablesAreConstantsOfEmbeddings) {
+  const auto program = exir::ParseOrDie(R"(program edge {
+    constants { state "t": f32[9,4] state "w": f32[4,4] }
+    graph(%t: f32[9,4] parameter "t", %w: f32[4,4] parameter "w", %i: i64[2] user_input,
+          %x: f32[9,4] user_input) {
+      %e: f32[2,4] = edge.aten.embedding.default(%t, %i)
+      %m: f32[2,4] = edge.aten.mm.default(%e, %w)
+      %s: f32[2,4] = edge.aten.index_select.default(%x, 0, %i)
+      %a: f32[2,4] = edge.aten.add.Tensor(%m, %s)
+      return (%a user_output)
+    } })",
+                                        *ops_);
+  EXPECT_THAT(LookupTables(program),
+              ElementsAre(program.FindConstant(program.signature.inputs[0])));
+}
+
 constexpr std::string_view kSum = "%a: f32[1] = edge.aten.sum.dim_IntList(%x, [0], true)";
 constexpr std::string_view kCount = R"(%s: f32[1] = edge.aten.sum.dim_IntList(%x, [0], true)
       %a: f32[1] = edge.aten.add.Tensor(%n, %s))";

@@ -10,6 +10,7 @@
 #include "backends/runtime_backends.h"
 #include "exir/import/import.h"
 #include "exir/interpreter/interpreter.h"
+#include "exir/ir/mapped_pages.h"
 #include "exir/model_file.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/passes/seed_random_ops.h"
@@ -239,6 +240,9 @@ absl::StatusOr<Verification> VerifyWithArchive(const VerifyOptions& options,
   import.keep_pages = true;  // the interpreter reads the weights
   ABSL_ASSIGN_OR_RETURN(exir::ExportedProgram archive,
                         exir::ModelReader(*ops).Import(chosen.path, import));
+  for (const exir::ConstantTensor* table : LookupTables(archive)) {
+    exir::ReleasePages(table->storage().bytes);
+  }
   const exir::ExportedProgram source = archive.Clone();
   exir::ToEdgeOptions to_edge;
   std::optional<exir::ExportedProgram> converted;
