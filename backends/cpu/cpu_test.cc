@@ -356,10 +356,9 @@ TEST_F(ProgramsTest, RejectsOtherCompileSpecs) {
               is_refused("unknown compile spec 'speed'; there is 'precision', once"));
   EXPECT_THAT(lowered({{"precision", "bfloat16"}, {"precision", "program"}}),
               is_refused("unknown compile spec 'precision'; there is 'precision', once"));
-  EXPECT_THAT(
-      lowered({{"precision", "float8"}}),
-      is_refused("compile spec precision=float8, expected program or bfloat16 or winograd or "
-                 "direct"));
+  EXPECT_THAT(lowered({{"precision", "float8"}}),
+              is_refused("compile spec precision=float8, expected auto or program or bfloat16 or "
+                         "winograd or direct or int8"));
 }
 
 TEST_F(ProgramsTest, RejectsADamagedBlob) {

@@ -103,8 +103,7 @@ TEST_F(QuantizedProgramsTest, QuantizedConvolutionsComputeOnBytes) {
 
 // Two layers, per channel and in groups, with 1, 3 and 27 rows, and one bfloat16 layer.
 TEST_F(QuantizedProgramsTest, WeightOnlyQuantizationIsPreserved) {
-  std::vector<std::string> operators;
-  ExpectSame(R"(program edge {
+  constexpr std::string_view kProgram = R"(program edge {
     ranges { s0: [1,9] }
     constants { state "eight": i8[32,24] state "b": f32[32] state "scale": f32[32]
                 state "zero": i64[32] state "four": i8[30,32] state "scale_four": f32[30,2]
@@ -130,15 +129,23 @@ TEST_F(QuantizedProgramsTest, WeightOnlyQuantizationIsPreserved) {
       %p: f32[1,30] = edge.aten.mm.default(%u, %hd)
       %sum: f32[3*s0,30] = edge.aten.add.Tensor(%p, %r)
       %q: f32[1,32] = edge.aten.mm.default(%one, %wt)
-      return (%sum user_output, %q user_output) } })",
-             {{RandomTensor({1, 3, 24}, random_), RandomTensor({1, 24}, random_),
-               RandomTensor({1, 8}, random_)},
-              {RandomTensor({9, 3, 24}, random_), RandomTensor({1, 24}, random_),
-               RandomTensor({1, 8}, random_)}},
-             3, kClose, &operators);
+      return (%sum user_output, %q user_output) } })";
+  exir::CallSequence calls(2);
+  for (size_t i = 0; i < 2; ++i) {
+    calls[i] = {RandomTensor({i == 0 ? 1 : 9, 3, 24}, random_), RandomTensor({1, 24}, random_),
+                RandomTensor({1, 8}, random_)};
+  }
+  std::vector<std::string> operators;
+  compile_specs_ = {{"precision", "program"}};
+  ExpectSame(kProgram, calls, 3, kClose, &operators);
   EXPECT_THAT(operators, Contains("belay_cpu.weight_only_linear.default"));
   EXPECT_THAT(operators, Not(Contains(HasSubstr("dequantize"))));
   EXPECT_THAT(operators, Not(Contains(HasSubstr("gelu"))));
+  // 27 rows are quantized to 16 bits, or to 8.
+  compile_specs_ = {};
+  ExpectSame(kProgram, calls, 3, {.atol = 2e-4, .rtol = 1e-3});
+  compile_specs_ = {{"precision", "int8"}};
+  ExpectSame(kProgram, calls, 3, {.atol = 0.05, .rtol = 0.05});
 }
 
 // Two layers: per-row scales with grouped weights, reshapes and a gate, and one scale per input

@@ -27,37 +27,41 @@ struct WeightFormatRow {
   std::string_view name;
   WeightFormat format;
   DType dtype;
-  // Whether many rows are quantized to int8 (block_gemm.h), if the CPU has a kernel for it.
-  bool by_int8 = false;
+  // Bytes of an element to which many rows are quantized (block_gemm.h), if the CPU has a kernel for
+  // it; 0 for none.
+  uint8_t row_bytes = 0;
 };
 inline constexpr WeightFormatRow kWeightFormats[] = {
     // in the order of WeightFormat
     {"int8", WeightFormat::kInt8, DType::kInt8},
     {"int4", WeightFormat::kInt4, DType::kInt32},
     {"bf16", WeightFormat::kBFloat16, DType::kBFloat16},
-    {"int8_by_int8", WeightFormat::kInt8, DType::kInt8, true},
-    {"int4_by_int8", WeightFormat::kInt4, DType::kInt32, true},
+    {"int8_by_int8", WeightFormat::kInt8, DType::kInt8, 1},
+    {"int4_by_int8", WeightFormat::kInt4, DType::kInt32, 1},
+    {"int8_by_int16", WeightFormat::kInt8, DType::kInt8, 2},
+    {"int4_by_int16", WeightFormat::kInt4, DType::kInt32, 2},
 };
 
 inline std::string_view NameOf(WeightFormat format) {
   return kWeightFormats[static_cast<size_t>(format)].name;
 }
 
-// Reads the argument `format`. kInvalidArgument for an unknown name, and for formats by_int8 unless
-// they are allowed.
+// Reads the argument `format`. kInvalidArgument for an unknown name, and for formats with row_bytes
+// unless they are allowed.
 template <class Arguments>
 absl::StatusOr<const WeightFormatRow*> ReadWeightFormat(const Arguments& arguments,
-                                                        bool allows_by_int8 = false) {
+                                                        bool allows_row_bytes = false) {
   ABSL_ASSIGN_OR_RETURN(const auto name, arguments.String("format"));
   for (const WeightFormatRow& row : kWeightFormats) {
-    if (row.name == name && (allows_by_int8 || !row.by_int8)) return &row;
+    if (row.name == name && (allows_row_bytes || row.row_bytes == 0)) return &row;
   }
   return absl::InvalidArgumentError(absl::StrCat(
-      "format: expected 'int8', 'int4'", allows_by_int8 ? ", 'int8_by_int8', 'int4_by_int8'" : "",
+      "format: expected 'int8', 'int4'",
+      allows_row_bytes ? ", 'int8_by_int8', 'int4_by_int8', 'int8_by_int16', 'int4_by_int16'" : "",
       " or 'bf16', got '", name, "'"));
 }
 
-// Whether formats by_int8 support the groups of a weight [k, …].
+// Whether formats with row_bytes support the groups of a weight [k, …].
 inline constexpr bool HasWholeBlocks(int64_t group, int64_t k) {
   return group % static_cast<int64_t>(kBlockGemmTerms) == 0 || group >= k;
 }
@@ -101,8 +105,8 @@ absl::Status CheckScales(const Call& call, int64_t k, int64_t columns) {
 
 // belay_cpu::weight_only_linear: input [..., k], weight packed from [k, out_features] in `format`
 // -> [..., out_features]. Integer formats have a scale and an optional zero point for each column
-// and `group` rows. bf16 has neither, and group 0. Formats by_int8 have no zero points, and groups
-// of whole blocks (HasWholeBlocks).
+// and `group` rows. bf16 has neither, and group 0. Formats with row_bytes have no zero points, and
+// groups of whole blocks (HasWholeBlocks).
 template <class Arguments>
 struct WeightOnlyLinearCall {
   using D = typename Arguments::Dim;
@@ -114,7 +118,7 @@ struct WeightOnlyLinearCall {
 
   static absl::StatusOr<WeightOnlyLinearCall> Read(const Arguments& arguments) {
     WeightOnlyLinearCall call;
-    ABSL_ASSIGN_OR_RETURN(call.format, ReadWeightFormat(arguments, /*allows_by_int8=*/true));
+    ABSL_ASSIGN_OR_RETURN(call.format, ReadWeightFormat(arguments, /*allows_row_bytes=*/true));
     ABSL_ASSIGN_OR_RETURN(call.input, arguments.Tensor("input", kFloat));
     ABSL_ASSIGN_OR_RETURN(call.weight, arguments.Tensor("weight", {call.format->dtype}));
     ABSL_ASSIGN_OR_RETURN(call.out_features, ReadFeatures(arguments, "out_features"));
@@ -130,7 +134,7 @@ struct WeightOnlyLinearCall {
     if (weights.has_value()) *weights /= static_cast<int64_t>(DTypeSize(format->dtype));
     ABSL_RETURN_IF_ERROR(CheckPackedSize<D>(Arguments::SizesOf(weight), weights));
     ABSL_RETURN_IF_ERROR(CheckScales<Arguments>(*this, k, out_features));
-    if (format->by_int8 && (zeros != nullptr || !HasWholeBlocks(group, k))) {
+    if (format->row_bytes != 0 && (zeros != nullptr || !HasWholeBlocks(group, k))) {
       return absl::InvalidArgumentError(
           absl::StrCat("format: expected no zeros and groups of whole blocks of ", kBlockGemmTerms,
                        " for '", format->name, "', got groups of ", group));

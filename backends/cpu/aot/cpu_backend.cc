@@ -34,7 +34,7 @@ absl::StatusOr<exir::PreprocessResult> Compile(exir::ExportedProgram program,
   ABSL_ASSIGN_OR_RETURN(
       const size_t choice,
       exir::CompileSpecChoice(compile_specs, "precision",
-                              {"program", "bfloat16", "winograd", "direct", "int8"}));
+                              {"auto", "program", "bfloat16", "winograd", "direct", "int8"}));
   const auto precision = static_cast<Precision>(choice);
   exir::NamedDataStore named_data;
   for (const exir::InputSpec& spec : program.signature.inputs) {

@@ -24,14 +24,17 @@ class CpuBackend final : public exir::Backend {
   //
   // Compile specs: "precision" is one of
   //
-  //   program   the default: in the program's dtypes; 3x3 convolutions use the Winograd variant
-  //             that is about as accurate as the sum of products (passes/lower_conv2d.h)
+  //   auto      the default: as program, but linear layers with integer weights and an unknown
+  //             number of rows, as those of language models, quantize many rows of the input to
+  //             int8 after a norm, otherwise to int16, in blocks of 32 (passes/quantize_rows.h)
+  //   program   in the program's dtypes; 3x3 convolutions use the Winograd variant that is about as
+  //             accurate as the sum of products (passes/lower_conv2d.h)
   //   bfloat16  float32 matmuls and convolutions with constant weights compute in bfloat16
   //             (passes/narrow_products.h)
   //   winograd  3x3 convolutions use still fewer multiplications and round more
   //   direct    as program, but all convolutions sum products
-  //   int8      as program, but linear layers with integer weights quantize many rows of the input
-  //             to int8 in blocks of 32, as llama.cpp does (passes/quantize_rows.h)
+  //   int8      as program, but all linear layers with integer weights quantize many rows of the
+  //             input to int8 in blocks of 32, as llama.cpp does (passes/quantize_rows.h)
   //
   //   kInvalidArgument  an unknown or repeated compile spec
   //   errors of the passes, EmitProgram and SerializeProgram

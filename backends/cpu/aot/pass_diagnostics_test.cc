@@ -35,7 +35,7 @@ std::string DiagnosticsOf(std::string_view constants, std::string_view inputs,
   TiedTables tables;
   tables.AddTablesOf(program);
   absl::StatusOr<exir::ExportedProgram> lowered = exir::RunPasses(
-      std::move(program), CpuPasses(Precision::kProgram, handles, diagnostics, tables));
+      std::move(program), CpuPasses(Precision::kAuto, handles, diagnostics, tables));
   return lowered.ok() ? diagnostics.Text(*lowered) : lowered.status().ToString();
 }
 

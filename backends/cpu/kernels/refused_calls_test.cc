@@ -293,7 +293,8 @@ TEST(RefusedCalls, Matmuls) {
       {{"input", "f32[]", "input: expected a last dimension that is known"},
        {"input", absl::StrCat("f32[0,", INT64_MAX, "]"), "its packed form is too large"},
        {"format", "'int2'",
-        "format: expected 'int8', 'int4', 'int8_by_int8', 'int4_by_int8' or 'bf16', got "
+        "format: expected 'int8', 'int4', 'int8_by_int8', 'int4_by_int8', "
+        "'int8_by_int16', 'int4_by_int16' or 'bf16', got "
         "'int2'"},
        {"format", "'int8_by_int8'", "format: expected no zeros and groups of whole blocks"},
        {"format", "'bf16'", "weight: expected one of"},

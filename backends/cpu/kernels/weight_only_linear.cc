@@ -14,7 +14,7 @@
 namespace belay::cpu {
 namespace {
 
-// Cost of a product of bytes, in float multiply-adds.
+// Cost of a product of a byte, in float multiply-adds.
 constexpr double kBlockWork = 0.3;
 
 using Call = WeightOnlyLinearCall<KernelArguments>;
@@ -36,31 +36,32 @@ struct BlockScratch {
   CheckedInt Bytes(int parts) const { return part * CheckedInt(parts) + rows; }
 };
 // `rows` may be padded to a whole block.
-BlockScratch BlockScratchOf(CheckedInt rows, size_t k) {
+BlockScratch BlockScratchOf(CheckedInt rows, size_t k, size_t bytes) {
   constexpr auto kTerms = static_cast<int64_t>(kBlockGemmTerms);
-  constexpr auto kRowBytes = static_cast<int64_t>(BlockRowsBytes(kBlockGemmTerms) / kBlockGemmRows);
+  const auto row_bytes =
+      static_cast<int64_t>(BlockRowsBytes(kBlockGemmTerms, bytes) / kBlockGemmRows);
   const auto depth = static_cast<int64_t>(k);
   const CheckedInt blocks(depth / kTerms + (depth % kTerms == 0 ? 0 : 1));
   return {blocks * CheckedInt(static_cast<int64_t>(BlockGemmScratch(kBlockGemmTerms))),
           (rows + CheckedInt(static_cast<int64_t>(kBlockGemmRows) - 1)) * blocks *
-              CheckedInt(kRowBytes)};
+              CheckedInt(row_bytes)};
 }
 
 bool UsesBlocks(const Call& call, size_t rows) {
-  return call.format->by_int8 && rows > kWeightOnlyRows && HasBlockGemm();
+  return call.format->row_bytes != 0 && rows > kWeightOnlyRows && HasBlockGemm();
 }
 
 // Quantizes the rows, then multiplies integers.
-absl::Status BlockLinear(KernelContext& context, const WeightOnlyGemmArgs& linear) {
+absl::Status BlockLinear(KernelContext& context, const WeightOnlyGemmArgs& linear, size_t bytes) {
   const auto rows = static_cast<int64_t>(linear.m);
-  const BlockScratch scratch = BlockScratchOf(rows, linear.k);
+  const BlockScratch scratch = BlockScratchOf(rows, linear.k, bytes);
   ABSL_ASSIGN_OR_RETURN(std::byte * memory,
                         ScratchArray<std::byte>(context, scratch.Bytes(context.num_threads())));
   std::byte* const quantized = memory + (scratch.part * CheckedInt(context.num_threads())).value();
   const double work = static_cast<double>(linear.m) * static_cast<double>(linear.k);
   constexpr auto kRows = static_cast<int64_t>(kBlockGemmRows);
   RunRanges(context, (rows + kRows - 1) / kRows, 1, work, [&](int, int64_t first, int64_t last) {
-    QuantizeBlocks(linear.a, linear.lda, linear.m, linear.k, linear.format,
+    QuantizeBlocks(linear.a, linear.lda, linear.m, linear.k, linear.format, bytes,
                    static_cast<size_t>(first), static_cast<size_t>(last), quantized);
   });
   const BlockGemmArgs g = {.m = linear.m,
@@ -68,6 +69,7 @@ absl::Status BlockLinear(KernelContext& context, const WeightOnlyGemmArgs& linea
                            .k = linear.k,
                            .format = linear.format,
                            .group = linear.group,
+                           .bytes = bytes,
                            .rows = quantized,
                            .b = linear.b,
                            .scales = linear.scales,
@@ -76,7 +78,7 @@ absl::Status BlockLinear(KernelContext& context, const WeightOnlyGemmArgs& linea
                            .epilogue = linear.epilogue};
   const GemmSize size = {rows, kRows, static_cast<int64_t>(g.n),
                          static_cast<int64_t>(kBlockGemmColumns),
-                         kBlockWork * work * static_cast<double>(g.n)};
+                         kBlockWork * static_cast<double>(bytes) * work * static_cast<double>(g.n)};
   RunGemm(context, size,
           [&](int part, size_t row, size_t end_row, size_t column, size_t end_column) {
             BlockGemmArgs mine = g;
@@ -107,7 +109,7 @@ absl::Status WeightOnlyLinear(KernelContext& context, const Call& call) {
   g.b = call.weight->data;
   g.c = out->as<float>();
   g.ldc = g.n;
-  if (UsesBlocks(call, g.m)) return BlockLinear(context, g);
+  if (UsesBlocks(call, g.m)) return BlockLinear(context, g, call.format->row_bytes);
   const CheckedInt scratch = Scratch(g.m, g.k);
   ABSL_ASSIGN_OR_RETURN(float* memory,
                         ScratchArray<float>(context, scratch * context.num_threads()));
@@ -130,10 +132,11 @@ uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
   const int last = call.input->rank() - 1;
   const auto k = static_cast<size_t>(call.input->sizes[last]);
   uint64_t blocks = 0;
-  if (call.format->by_int8 && HasBlockGemm()) {
+  if (call.format->row_bytes != 0 && HasBlockGemm()) {
     CheckedInt all_rows = 1;
     for (int d = 0; d < last; ++d) all_rows = all_rows * CheckedInt(call.input->sizes[d]);
-    blocks = ScratchBytesOf<std::byte>(BlockScratchOf(all_rows, k).Bytes(context.num_threads()));
+    blocks = ScratchBytesOf<std::byte>(
+        BlockScratchOf(all_rows, k, call.format->row_bytes).Bytes(context.num_threads()));
   }
   constexpr size_t kMany = kWeightOnlyRows + 1;
   size_t rows = 1;

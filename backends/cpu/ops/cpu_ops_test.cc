@@ -273,10 +273,10 @@ TEST(CpuOps, WeightOnlyLinearChecksItsWeight) {
   const auto error = [](std::string_view operands, std::string_view arguments) {
     return WeightOnly(operands, arguments, "f32[2,12]", "i8", 512);
   };
-  EXPECT_THAT(
-      error("%s, none", "\"int2\", 8"),
-      HasSubstr("format: expected 'int8', 'int4', 'int8_by_int8', 'int4_by_int8' or 'bf16', "
-                "got 'int2'"));
+  EXPECT_THAT(error("%s, none", "\"int2\", 8"),
+              HasSubstr("format: expected 'int8', 'int4', 'int8_by_int8', 'int4_by_int8', "
+                        "'int8_by_int16', 'int4_by_int16' or 'bf16', "
+                        "got 'int2'"));
   EXPECT_THAT(error("%s, none", "\"int4\", 8"), HasSubstr("weight"));  // not int32
   EXPECT_THAT(error("none, none", "\"int8\", 8"), HasSubstr("scales: expected scales of integers"));
   EXPECT_THAT(WeightOnly("%s, none", "\"bf16\", 0", "f32[2,12]", "bf16", 512),

@@ -36,8 +36,9 @@ using TagU8 = hn::Repartition<uint8_t, Tag32>;
 HWY_ALIGN constexpr uint8_t kNibbleOrder[16] = {0, 4,  1, 5,  2,  6,  3,  7,
                                                 8, 12, 9, 13, 10, 14, 11, 15};
 
-// Quantizes one block to bytes q + 128, and returns its scale. `count` elements exist.
-HWY_INLINE float QuantizeBlock(const float* HWY_RESTRICT a, size_t count, bool int4,
+// Quantizes one block to bytes q + 128, and returns its scale. `count` elements exist. With two bytes
+// per element, writes kTerms upper bytes, then kTerms lower ones.
+HWY_INLINE float QuantizeBlock(const float* HWY_RESTRICT a, size_t count, bool int4, size_t bytes,
                                uint8_t* HWY_RESTRICT to) {
   const TagF32 d;
   const TagU32 du;
@@ -61,34 +62,42 @@ HWY_INLINE float QuantizeBlock(const float* HWY_RESTRICT a, size_t count, bool i
     constexpr uint32_t kNan = 0x7fc00000;
     std::memcpy(&scale, &kNan, sizeof(scale));
   } else if (most_bits >= kLeast) {
-    scale = most * (1.0f / 127);
-    inverse = 127 / most;
+    const float limit = bytes == 1 ? 127 : 127 * 256;
+    scale = most * (1 / limit);
+    inverse = limit / most;
   }
   HWY_UNROLL(kVectors)
   for (size_t v = 0; v < kVectors; ++v) {
     // NaN times zero: any byte, since the scale is NaN.
-    const auto q = hn::NearestInt(hn::Mul(x[v], hn::Set(d, inverse)));
-    auto bytes = hn::DemoteTo(d8, hn::Add(q, hn::Set(di, 128)));
-    if (int4) bytes = hn::TableLookupBytes(bytes, hn::Load(d8, kNibbleOrder));
-    hn::StoreU(bytes, d8, to + v * lanes);
+    auto q = hn::Add(hn::NearestInt(hn::Mul(x[v], hn::Set(d, inverse))), hn::Set(di, 128));
+    const auto write = [&](hn::Vec<Tag32> value, uint8_t* place) HWY_ATTR {
+      auto narrow = hn::DemoteTo(d8, value);
+      if (int4) narrow = hn::TableLookupBytes(narrow, hn::Load(d8, kNibbleOrder));
+      hn::StoreU(narrow, d8, place + v * lanes);
+    };
+    if (bytes == 2) {
+      write(hn::And(q, hn::Set(di, 255)), to + kTerms);
+      q = hn::Add(hn::ShiftRight<8>(q), hn::Set(di, 128));
+    }
+    write(q, to);
   }
   return scale;
 }
 
-//   to(r, p) = bytes, kTerms * blocks per row; then floats: scale(b, r)
-void QuantizeBlocksImpl(const float* a, size_t lda, size_t m, size_t k, bool int4, size_t first,
-                        size_t last, std::byte* to) {
-  const size_t blocks = (k + kTerms - 1) / kTerms, bytes = BlockRowsBytes(k);
+//   to(r, b) = kTerms * bytes, kTerms * bytes * blocks per row; then floats: scale(b, r)
+void QuantizeBlocksImpl(const float* a, size_t lda, size_t m, size_t k, bool int4, size_t bytes,
+                        size_t first, size_t last, std::byte* to) {
+  const size_t blocks = (k + kTerms - 1) / kTerms, block_bytes = kTerms * bytes;
   for (size_t i = first; i < last; ++i) {
-    auto* q = reinterpret_cast<uint8_t*>(to + i * bytes);
-    float* scales = reinterpret_cast<float*>(q + kRows * blocks * kTerms);
+    auto* q = reinterpret_cast<uint8_t*>(to + i * BlockRowsBytes(k, bytes));
+    float* scales = reinterpret_cast<float*>(q + kRows * blocks * block_bytes);
     for (size_t r = 0; r < kRows; ++r) {
       const size_t row = i * kRows + r;
-      uint8_t* const row_bytes = q + r * blocks * kTerms;
+      uint8_t* const row_bytes = q + r * blocks * block_bytes;
       for (size_t b = 0; b < blocks; ++b) {
         const size_t count = row < m ? HWY_MIN(kTerms, k - b * kTerms) : 0;
         scales[b * kRows + r] = QuantizeBlock(a + (row < m ? row * lda : 0) + b * kTerms, count,
-                                              int4, row_bytes + b * kTerms);
+                                              int4, bytes, row_bytes + b * block_bytes);
       }
     }
   }
@@ -163,11 +172,11 @@ HWY_NOINLINE void ConvertPanel(const uint8_t* from, size_t k, int8_t* HWY_RESTRI
 // sums[r * kColumns + j] of kRows rows and the columns of a panel.
 HWY_NOINLINE void MultiplyPanel(const uint8_t* HWY_RESTRICT rows, const int8_t* HWY_RESTRICT w,
                                 const int32_t* HWY_RESTRICT starts,
-                                const float* HWY_RESTRICT scales, size_t blocks,
+                                const float* HWY_RESTRICT scales, size_t blocks, size_t bytes,
                                 size_t blocks_of_group, float* HWY_RESTRICT sums) {
   const Tag32 d;
   const TagF32 df;
-  const size_t lanes = hn::Lanes(d), row_bytes = blocks * kTerms;
+  const size_t lanes = hn::Lanes(d), row_bytes = blocks * kTerms * bytes;
   const float* row_scales = reinterpret_cast<const float*>(rows + kRows * row_bytes);
   hn::Vec<TagF32> total[kRows][kVectors];
   HWY_UNROLL(kRows)
@@ -182,18 +191,29 @@ HWY_NOINLINE void MultiplyPanel(const uint8_t* HWY_RESTRICT rows, const int8_t* 
       inner[r][0] = start0;
       inner[r][1] = start1;
     }
-    HWY_UNROLL(kTerms / kQuad)
-    for (size_t q = 0; q < kTerms / kQuad; ++q, w += kQuadBytes) {
-      const auto w0 = hn::LoadU(TagS8(), w), w1 = hn::LoadU(TagS8(), w + kQuad * lanes);
+    for (size_t byte = bytes;;) {
+      HWY_UNROLL(kTerms / kQuad)
+      for (size_t q = 0; q < kTerms / kQuad; ++q) {
+        const int8_t* const line = w + q * kQuadBytes;
+        const auto w0 = hn::LoadU(TagS8(), line), w1 = hn::LoadU(TagS8(), line + kQuad * lanes);
+        HWY_UNROLL(kRows)
+        for (size_t r = 0; r < kRows; ++r) {
+          int32_t quad;
+          std::memcpy(&quad, rows + r * row_bytes + q * kQuad, kQuad);
+          const auto x = hn::BitCast(TagU8(), hn::Set(d, quad));
+          inner[r][0] = hn::SumOfMulQuadAccumulate(d, x, w0, inner[r][0]);
+          inner[r][1] = hn::SumOfMulQuadAccumulate(d, x, w1, inner[r][1]);
+        }
+      }
+      rows += kTerms;
+      if (--byte == 0) break;
       HWY_UNROLL(kRows)
       for (size_t r = 0; r < kRows; ++r) {
-        int32_t quad;
-        std::memcpy(&quad, rows + r * row_bytes + b * kTerms + q * kQuad, kQuad);
-        const auto x = hn::BitCast(TagU8(), hn::Set(d, quad));
-        inner[r][0] = hn::SumOfMulQuadAccumulate(d, x, w0, inner[r][0]);
-        inner[r][1] = hn::SumOfMulQuadAccumulate(d, x, w1, inner[r][1]);
+        inner[r][0] = hn::Add(hn::ShiftLeft<8>(inner[r][0]), start0);
+        inner[r][1] = hn::Add(hn::ShiftLeft<8>(inner[r][1]), start1);
       }
     }
+    w += kTerms * kColumns;
     const auto scale0 = hn::LoadU(df, scales), scale1 = hn::LoadU(df, scales + lanes);
     HWY_UNROLL(kRows)
     for (size_t r = 0; r < kRows; ++r) {
@@ -237,9 +257,9 @@ void BlockGemmImpl(const BlockGemmArgs& g, size_t first_row, size_t last_row, si
     }
     for (size_t row = first_row; row < last_row; row += kRows) {
       if (pace.Stop(static_cast<int64_t>(kRows * kColumns * g.k))) return;
-      MultiplyPanel(reinterpret_cast<const uint8_t*>(g.rows + row / kRows * BlockRowsBytes(g.k)),
-                    weights, starts, g.scales + index * panel_scales, blocks, blocks_of_group,
-                    sums);
+      MultiplyPanel(
+          reinterpret_cast<const uint8_t*>(g.rows + row / kRows * BlockRowsBytes(g.k, g.bytes)),
+          weights, starts, g.scales + index * panel_scales, blocks, g.bytes, blocks_of_group, sums);
       for (size_t r = 0; r < HWY_MIN(kRows, last_row - row); ++r) {
         const size_t at = (row + r) * g.ldc + j;
         FinishRow(TagF32(), e, sums + r * kColumns, e.bias == nullptr ? nullptr : e.bias + j,
@@ -253,7 +273,8 @@ bool HasBlockGemmImpl() { return true; }
 
 #else
 
-void QuantizeBlocksImpl(const float*, size_t, size_t, size_t, bool, size_t, size_t, std::byte*) {}
+void QuantizeBlocksImpl(const float*, size_t, size_t, size_t, bool, size_t, size_t, size_t,
+                        std::byte*) {}
 void BlockGemmImpl(const BlockGemmArgs&, size_t, size_t, size_t, size_t) {}
 bool HasBlockGemmImpl() { return false; }
 
@@ -271,9 +292,9 @@ bool HasBlockGemm() { return HWY_DYNAMIC_DISPATCH(HasBlockGemmImpl)(); }
 
 HWY_EXPORT(QuantizeBlocksImpl);
 void QuantizeBlocks(const float* a, size_t lda, size_t m, size_t k, WeightFormat format,
-                    size_t first, size_t last, std::byte* to) {
+                    size_t bytes, size_t first, size_t last, std::byte* to) {
   HWY_DYNAMIC_DISPATCH(QuantizeBlocksImpl)
-  (a, lda, m, k, format == WeightFormat::kInt4, first, last, to);
+  (a, lda, m, k, format == WeightFormat::kInt4, bytes, first, last, to);
 }
 
 HWY_EXPORT(BlockGemmImpl);

@@ -79,12 +79,14 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
       lower_conv2d,
       // After all matmuls, whose packed weights it shares.
       LowerEmbedding(tables, &diagnostics),
-      If(precision == Precision::kInt8, QuantizeRows()),
       exir::EliminateCommonSubexpressions(
           [&handles](exir::GraphEditor& editor, exir::NodeId kept, exir::NodeId erased) {
             handles.Fuse(editor, kept, erased);
           }),
       FuseRmsNorm(handles),
+      If(precision == Precision::kAuto || precision == Precision::kInt8,
+         QuantizeRows(precision == Precision::kInt8 ? RowQuantization::kInt8
+                                                    : RowQuantization::kPrompts)),
       FuseRotaryEmbedding(handles),
       FuseAttention(handles, &diagnostics),
       // Folds sums of constant masks.

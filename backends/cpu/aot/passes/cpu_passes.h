@@ -14,11 +14,12 @@ namespace belay::cpu {
 // Precision of matmuls and convolutions with constant weights. Values of the compile spec
 // "precision", in this order.
 enum class Precision {
+  kAuto,      // "auto": as kProgram, but integers multiply rows of prompts (quantize_rows.h)
   kProgram,   // "program": in the program's own dtypes
   kBFloat16,  // "bfloat16": float32 ones in bfloat16 (narrow_products.h)
   kWinograd,  // "winograd": 3x3 convolutions by any Winograd (lower_conv2d.h)
   kDirect,    // "direct": as kProgram, without Winograd
-  kInt8,      // "int8": as kProgram; rows of prompts by int8 (quantize_rows.h)
+  kInt8,      // "int8": as kProgram; many rows by int8 (quantize_rows.h)
 };
 
 // Returns the passes, in order, that lower an edge program to standard operators and belay_cpu::*

@@ -1,5 +1,6 @@
 #include "backends/cpu/aot/passes/quantize_rows.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -14,9 +15,10 @@ namespace {
 using exir::Node;
 using exir::NodeId;
 
-class RowQuantization : NodeLowering {
+class Quantization : NodeLowering {
  public:
-  explicit RowQuantization(exir::ExportedProgram& program) : NodeLowering(program) {}
+  Quantization(exir::ExportedProgram& program, RowQuantization quantization)
+      : NodeLowering(program), quantization_(quantization) {}
 
   absl::StatusOr<bool> Run() {
     return LowerNodes(program_, editor_, [this](NodeId id) -> absl::StatusOr<bool> {
@@ -28,21 +30,37 @@ class RowQuantization : NodeLowering {
       const exir::TensorMeta* input = Tensor(node.argument("input"));
       const std::optional<int64_t> k = input->sizes.back().AsInt();
       if (!k.has_value() || !HasWholeBlocks(*group, *k)) return false;
+      const bool int8 = quantization_ == RowQuantization::kInt8;
+      const auto is_known = [](const exir::SymExpr& size) { return size.AsInt().has_value(); };
+      if (!int8 && std::all_of(input->sizes.begin(), input->sizes.end(), is_known)) return false;
+      const int bytes = int8 || IsNorm(node.argument("input")) ? 1 : 2;
       for (const WeightFormatRow& row : kWeightFormats) {
-        if (!row.by_int8 || NameOf(row.format) != *format) continue;
+        if (row.row_bytes != bytes || NameOf(row.format) != *format) continue;
         SetArgument(id, "format", std::string(row.name));
         return true;
       }
       return false;
     });
   }
+
+ private:
+  // Whether the input is the result of a norm.
+  bool IsNorm(const exir::Argument& input) const {
+    const exir::ValueId value = *input.get_if<exir::ValueId>();
+    if (graph_.IsInput(value)) return false;
+    const exir::OpOverload& producer = *graph_.node(graph_.value(value).producer).target;
+    return IsCpuOp(producer, "rms_norm") || producer.name() == "aten.native_layer_norm.default";
+  }
+
+  const RowQuantization quantization_;
 };
 
 }  // namespace
 
-exir::Pass QuantizeRows() {
-  return {"quantize_rows",
-          [](exir::ExportedProgram& program) { return RowQuantization(program).Run(); }};
+exir::Pass QuantizeRows(RowQuantization quantization) {
+  return {"quantize_rows", [quantization](exir::ExportedProgram& program) {
+            return Quantization(program, quantization).Run();
+          }};
 }
 
 }  // namespace belay::cpu

@@ -11,37 +11,67 @@
 namespace belay::cpu {
 namespace {
 
-// A linear layer [2, 64] x [64, 32] with `scales` scales.
-std::string Linear(std::string_view format, std::string_view weight, int scales, int group,
-                   bool zeros = false) {
+constexpr std::string_view kLinear = "backend.belay_cpu.weight_only_linear.default";
+
+// A linear layer [rows, 64] x [64, 32] of `input` with `scales` scales.
+std::string Linear(std::string_view rows, std::string_view input, std::string_view format,
+                   std::string_view weight, int scales, int group, bool zeros = false) {
+  const std::string type = absl::StrCat("f32[", rows, ",64]");
   return absl::StrCat(
       "program edge {\n constants { constant \"w\": ", weight, " constant \"s\": f32[", scales,
-      "] }\n graph(%w: ", weight, " tensor_constant \"w\", %s: f32[", scales,
-      "] tensor_constant \"s\", %x: f32[2,64] user_input) {\n %y: f32[2,32] = "
-      "backend.belay_cpu.weight_only_linear.default(%x, %w, ",
-      group == 0 ? "none" : "%s", ", ", zeros ? "%s" : "none", ", none, none, 32, \"", format,
-      "\", ", group, ", \"none\", \"add\", -inf, inf)\n return (%y user_output) } }");
+      "] }\n ranges { s0: [1,99] }\n graph(%w: ", weight, " tensor_constant \"w\", %s: f32[",
+      scales, "] tensor_constant \"s\", %x: ", type, " user_input) {\n %n: ", type,
+      " = backend.belay_cpu.rms_norm.default(%x, none, 0.001)\n %y: f32[", rows, ",32] = ", kLinear,
+      "(%", input, ", %w, %s, ", zeros ? "%s" : "none", ", none, none, 32, \"", format, "\", ",
+      group, ", \"none\", \"add\", -inf, inf)\n return (%y user_output, %n user_output) } }");
 }
 
-void ExpectQuantized(std::string_view before, std::string_view after) {
-  exir::ExpectRewrite(before, QuantizeRows().run, after, CpuPassTestOps());
+void ExpectQuantized(RowQuantization quantization, std::string_view before,
+                     std::string_view after) {
+  exir::ExpectRewrite(before, QuantizeRows(quantization).run, after, CpuPassTestOps());
 }
-void ExpectLeft(std::string_view program) {
-  exir::ExpectUnchanged(program, QuantizeRows().run, CpuPassTestOps());
-}
-
-TEST(QuantizeRows, ChangesTheFormat) {
-  ExpectQuantized(Linear("int8", "i8[2048]", 64, 32), Linear("int8_by_int8", "i8[2048]", 64, 32));
-  ExpectQuantized(Linear("int4", "i32[256]", 32, 64), Linear("int4_by_int8", "i32[256]", 32, 64));
-  // One group.
-  ExpectQuantized(Linear("int8", "i8[2048]", 32, 99), Linear("int8_by_int8", "i8[2048]", 32, 99));
+void ExpectLeft(RowQuantization quantization, std::string_view program) {
+  exir::ExpectUnchanged(program, QuantizeRows(quantization).run, CpuPassTestOps());
 }
 
-// Zero points, groups of half a block, and what is changed already.
+TEST(QuantizeRows, QuantizesAllToInt8) {
+  constexpr auto kInt8 = RowQuantization::kInt8;
+  for (const std::string_view rows : {"2", "s0"}) {
+    for (const std::string_view x : {"x", "n"}) {
+      ExpectQuantized(kInt8, Linear(rows, x, "int8", "i8[2048]", 64, 32),
+                      Linear(rows, x, "int8_by_int8", "i8[2048]", 64, 32));
+      ExpectQuantized(kInt8, Linear(rows, x, "int4", "i32[256]", 32, 64),
+                      Linear(rows, x, "int4_by_int8", "i32[256]", 32, 64));
+      // One group.
+      ExpectQuantized(kInt8, Linear(rows, x, "int8", "i8[2048]", 32, 99),
+                      Linear(rows, x, "int8_by_int8", "i8[2048]", 32, 99));
+    }
+  }
+}
+
+TEST(QuantizeRows, QuantizesPromptsToInt8AfterNorms) {
+  constexpr auto kPrompts = RowQuantization::kPrompts;
+  ExpectQuantized(kPrompts, Linear("s0", "n", "int8", "i8[2048]", 64, 32),
+                  Linear("s0", "n", "int8_by_int8", "i8[2048]", 64, 32));
+  ExpectQuantized(kPrompts, Linear("s0", "n", "int4", "i32[256]", 32, 64),
+                  Linear("s0", "n", "int4_by_int8", "i32[256]", 32, 64));
+  ExpectQuantized(kPrompts, Linear("s0", "x", "int8", "i8[2048]", 64, 32),
+                  Linear("s0", "x", "int8_by_int16", "i8[2048]", 64, 32));
+  ExpectQuantized(kPrompts, Linear("s0", "x", "int4", "i32[256]", 32, 64),
+                  Linear("s0", "x", "int4_by_int16", "i32[256]", 32, 64));
+}
+
+TEST(QuantizeRows, LeavesKnownNumbersOfRows) {
+  ExpectLeft(RowQuantization::kPrompts, Linear("40", "n", "int8", "i8[2048]", 64, 32));
+}
+
+// Zero points, groups of half a block, and quantized rows.
 TEST(QuantizeRows, LeavesOthers) {
-  ExpectLeft(Linear("int8", "i8[2048]", 64, 32, true));
-  ExpectLeft(Linear("int8", "i8[2048]", 128, 16));
-  ExpectLeft(Linear("int8_by_int8", "i8[2048]", 64, 32));
+  for (const auto quantization : {RowQuantization::kPrompts, RowQuantization::kInt8}) {
+    ExpectLeft(quantization, Linear("s0", "x", "int8", "i8[2048]", 64, 32, true));
+    ExpectLeft(quantization, Linear("s0", "x", "int8", "i8[2048]", 128, 16));
+    ExpectLeft(quantization, Linear("s0", "x", "int8_by_int8", "i8[2048]", 64, 32));
+  }
 }
 
 }  // namespace
