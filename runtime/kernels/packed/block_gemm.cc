@@ -10,6 +10,7 @@
 #define HWY_TARGET_INCLUDE "runtime/kernels/packed/block_gemm.cc"
 #include "hwy/foreach_target.h"
 // Must come after foreach_target.h.
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "runtime/kernels/packed/row_epilogue-inl.h"
 
@@ -245,25 +246,38 @@ void BlockGemmImpl(const BlockGemmArgs& g, size_t first_row, size_t last_row, si
   auto* weights = reinterpret_cast<int8_t*>(g.scratch);
   auto* starts = reinterpret_cast<int32_t*>(g.scratch + blocks * kTerms * kColumns);
   const EpilogueF32& e = g.epilogue;
+  // Rows whose bytes stay in the L2 cache while the panels are multiplied.
+  constexpr size_t kCachedBytes = size_t{1} << 20;
+  const size_t group_bytes = BlockRowsBytes(g.k, g.bytes);
+  const size_t chunk = HWY_MAX(kCachedBytes / HWY_MAX(group_bytes, size_t{1}), size_t{16}) * kRows;
   HWY_ALIGN float sums[kRows * kColumns];
   Budget::Pace pace;
-  for (size_t j = first_column; j < last_column; j += kColumns) {
-    const size_t index = j / kColumns, count = HWY_MIN(kColumns, last_column - j);
-    const uint8_t* panel = static_cast<const uint8_t*>(g.b) + index * panel_bytes;
-    if (int4) {
-      ConvertPanel<true>(panel, g.k, weights, starts);
-    } else {
-      ConvertPanel<false>(panel, g.k, weights, starts);
-    }
-    for (size_t row = first_row; row < last_row; row += kRows) {
-      if (pace.Stop(static_cast<int64_t>(kRows * kColumns * g.k))) return;
-      MultiplyPanel(
-          reinterpret_cast<const uint8_t*>(g.rows + row / kRows * BlockRowsBytes(g.k, g.bytes)),
-          weights, starts, g.scales + index * panel_scales, blocks, g.bytes, blocks_of_group, sums);
-      for (size_t r = 0; r < HWY_MIN(kRows, last_row - row); ++r) {
-        const size_t at = (row + r) * g.ldc + j;
-        FinishRow(TagF32(), e, sums + r * kColumns, e.bias == nullptr ? nullptr : e.bias + j,
-                  e.other == nullptr ? nullptr : e.other + at, g.c + at, count);
+  for (size_t begin = first_row; begin < last_row; begin += chunk) {
+    const size_t end = HWY_MIN(last_row, begin + chunk);
+    for (size_t j = first_column; j < last_column; j += kColumns) {
+      const size_t index = j / kColumns, count = HWY_MIN(kColumns, last_column - j);
+      const uint8_t* panel = static_cast<const uint8_t*>(g.b) + index * panel_bytes;
+      if (int4) {
+        ConvertPanel<true>(panel, g.k, weights, starts);
+      } else {
+        ConvertPanel<false>(panel, g.k, weights, starts);
+      }
+      for (size_t row = begin; row < end; row += kRows) {
+        if (pace.Stop(static_cast<int64_t>(kRows * kColumns * g.k))) return;
+        const size_t rows = HWY_MIN(kRows, last_row - row);
+        for (size_t r = 0; e.other != nullptr && r < rows; ++r) {
+          const float* const other = e.other + (row + r) * g.ldc + j;
+          hwy::Prefetch(other);
+          hwy::Prefetch(other + count / 2);
+        }
+        MultiplyPanel(reinterpret_cast<const uint8_t*>(g.rows + row / kRows * group_bytes), weights,
+                      starts, g.scales + index * panel_scales, blocks, g.bytes, blocks_of_group,
+                      sums);
+        for (size_t r = 0; r < rows; ++r) {
+          const size_t at = (row + r) * g.ldc + j;
+          FinishRow(TagF32(), e, sums + r * kColumns, e.bias == nullptr ? nullptr : e.bias + j,
+                    e.other == nullptr ? nullptr : e.other + at, g.c + at, count);
+        }
       }
     }
   }

@@ -165,6 +165,16 @@ TEST_P(BlockGemmTest, OperandsOfAllMagnitudes) {
   }
 }
 
+TEST_P(BlockGemmTest, RowsBeyondTheCache) {
+  Problem p(WeightFormat::kInt4, 2, 137, 40, 4096, 4096, random_, GuardedSide::kEnd);
+  p.Check();
+}
+
+TEST_P(BlockGemmTest, NoTermsAreTheBias) {
+  Problem p(WeightFormat::kInt8, 1, 3, 33, 0, 32, random_, GuardedSide::kEnd);
+  p.Check();
+}
+
 // The largest elements and weights of one sign: the largest inner sums.
 TEST_P(BlockGemmTest, LargestSums) {
   for (size_t bytes : kBytes) {
