@@ -240,7 +240,8 @@ def run_python(opener, path, folder, threads, warm_up, seconds, output):
 def main():
     command, *arguments = sys.argv[1:]
     if command == "versions":
-        print(json.dumps({peer: f"{package} {importlib.metadata.version(package)}" for peer, package in PACKAGES.items()}))
+        versions = {distribution.name: distribution.version for distribution in importlib.metadata.distributions()}
+        print(json.dumps({peer: f"{package} {versions[package]}" for peer, package in PACKAGES.items() if package in versions}))
         return
     peer, folder, suffix = arguments[0], pathlib.Path(arguments[1]), arguments[2]
     if command == "lower":
