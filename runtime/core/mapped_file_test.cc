@@ -16,6 +16,7 @@
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -81,6 +82,28 @@ TEST_F(MappedFileTest, WriteReplacesFileAndKeepsOldMappings) {
   EXPECT_EQ(Contents(Path("f")), "newer");
   EXPECT_EQ(old->bytes().size(), 3u);
   EXPECT_EQ(old->bytes()[0], std::byte{'o'});
+}
+
+// Pieces of all sizes beside the runs of a write, in order, each reported once.
+TEST_F(MappedFileTest, WritesManyPieces) {
+  std::string bytes(size_t{7} << 20, '\0');
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 2654435761u >> 24);
+  std::vector<std::string_view> pieces;
+  std::string_view rest = bytes;
+  for (size_t size = 0; !rest.empty(); size = size * 3 % 100003 + 1) {
+    pieces.push_back(rest.substr(0, pieces.size() == 9 ? size_t{5} << 20 : size));
+    rest.remove_prefix(pieces.back().size());
+  }
+  pieces.push_back("");
+  size_t reported = 0;
+  EXPECT_OK(WriteFileAtomically(Path("f"), pieces, [&](std::string_view piece) {
+    ASSERT_LT(reported, pieces.size());
+    EXPECT_EQ(piece.data(), pieces[reported].data());
+    EXPECT_EQ(piece.size(), pieces[reported].size());
+    ++reported;
+  }));
+  EXPECT_EQ(reported, pieces.size());
+  EXPECT_TRUE(Contents(Path("f")) == bytes);
 }
 
 TEST_F(MappedFileTest, WriteReplacesSymlink) {
