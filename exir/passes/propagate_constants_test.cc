@@ -405,7 +405,7 @@ TEST(PropagateConstantsTest, BoundsGrowthByOneNode) {
   }
 }
 
-// By default, a program grows by a quarter of its constants: here 1.5 MiB, of which one node gets a quarter.
+// The default growth is a quarter of the constants, here 1.5 MiB. One node gets a quarter of that.
 TEST(PropagateConstantsTest, GrowsInProportionToTheConstants) {
   for (const bool large : {true, false}) {
     const int64_t rows = large ? 6 * 256 : 4 * 256, copies = 6 * 64;  // of 1 KiB

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <ostream>
 #include <sstream>
 #include <string>
@@ -64,6 +65,8 @@ CLI::Option* AddVariable(CLI::App& app, const Option& option, T& variable) {
       } else if (rules.least.has_value()) {
         added->check(AtLeast(static_cast<T>(*rules.least)));
       }
+    } else if constexpr (std::is_same_v<T, std::optional<uint64_t>>) {
+      if (rules.least.has_value()) added->check(AtLeast(static_cast<uint64_t>(*rules.least)));
     } else if constexpr (std::is_same_v<T, std::string>) {
       if (!variable.empty()) added->capture_default_str();
     }

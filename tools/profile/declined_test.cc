@@ -207,13 +207,13 @@ TEST(DeclinedTest, UnreadableCallReturnsItsError) {
 // Belay's own.
 TEST(DeclinedTest, QueriesRuntimeKernels) {
   EXPECT_THAT(Reasons(R"(program edge {
-  graph(%x: f64[2,3] user_input) {
-    %a: f64[2,3] = edge.aten._softmax.default(%x, 1, false)
+  graph(%x: f64[1,1,2,2] user_input) {
+    %a: f64[1,1,1,1] = edge.aten.avg_pool2d.default(%x, [2,2])
     return (%a user_output)
   }
 })",
                       {}),
-              ElementsAre("SoftmaxSimd: takes f32, f16 or bf16, not f64"));
+              ElementsAre("AvgPool2dSimd: takes f32, f16 or bf16, not f64"));
 }
 
 }  // namespace

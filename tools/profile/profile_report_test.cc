@@ -179,10 +179,10 @@ TEST_F(ReportTest, ReportsPeakMemory) {
 TEST_F(ReportTest, ReportsWhyReferenceKernelWasSelected) {
   const absl::StatusOr<std::unique_ptr<LoggedMethod>> logged =
       LoggedMethod::Create(R"(program edge {
-  constants { state "w": f64[2,3] }
-  graph(%w: f64[2,3] parameter "w") {
-    %a: f64[2,3] = edge.aten._softmax.default(%w, 1, false)
-    %b: f64[2,3] = edge.aten._softmax.default(%a, 0, false)
+  constants { state "w": f64[1,1,4,4] }
+  graph(%w: f64[1,1,4,4] parameter "w") {
+    %a: f64[1,1,2,2] = edge.aten.avg_pool2d.default(%w, [2,2])
+    %b: f64[1,1,1,1] = edge.aten.avg_pool2d.default(%a, [2,2])
     return (%b user_output)
   }
 })",
@@ -195,11 +195,11 @@ TEST_F(ReportTest, ReportsWhyReferenceKernelWasSelected) {
   const json report = ProfileJson(profile);
   for (const json& row : report["instructions"]) {
     EXPECT_EQ(row["engine"], "reference");
-    EXPECT_EQ(row["declined"], json::parse(R"([{"kernel": "SoftmaxSimd",
+    EXPECT_EQ(row["declined"], json::parse(R"([{"kernel": "AvgPool2dSimd",
                                                 "reason": "takes f32, f16 or bf16, not f64"}])"));
   }
   EXPECT_THAT(ProfileText(report, 15),
-              HasSubstr("% SoftmaxSimd takes f32, f16 or bf16, not f64: 2 instructions, the "
+              HasSubstr("% AvgPool2dSimd takes f32, f16 or bf16, not f64: 2 instructions, the "
                         "slowest is "));
   EXPECT_THAT(ProfileText(Report(), 15), Not(HasSubstr("because a faster one declined")));
 }

@@ -346,8 +346,8 @@ uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
       Memory(call, PixelStrips::SizeFor(context, call.weight->numel()), context.num_threads())
           .bytes);
   if (call.transposed || call.window.spatial != 2) return bytes;
-  return std::max(bytes, PixelConvolutionScratch(context, *call.input, ImageWindow(call.window),
-                                                 call.groups));
+  return std::max(
+      bytes, PixelConvolutionScratch(context, *call.input, ImageWindow(call.window), call.groups));
 }
 
 constexpr OperatorFacts kFacts = {.work = {WorkRule::Kind::kConvolution},
