@@ -121,6 +121,19 @@ absl::StatusOr<std::vector<MetaValue>> InferOutputs(const Graph& graph, const Op
   return context.outputs();
 }
 
+absl::StatusOr<ValueId> InsertInferred(GraphEditor& editor, NodeId before, const OpOverload* target,
+                                       std::vector<Argument> arguments) {
+  ABSL_ASSIGN_OR_RETURN(const std::vector<MetaValue> results,
+                        InferOutputs(editor.graph(), target, arguments, nullptr));
+  const Node& node = editor.graph().node(before);
+  GraphEditor::NewNode call{.name = std::string(target->op()),
+                            .target = target,
+                            .arguments = std::move(arguments),
+                            .provenance = node.provenance,
+                            .debug_handle = node.debug_handle};
+  return editor.InsertOp(before, std::move(call), ToValueType(results[0]));
+}
+
 ValueType ToValueType(const MetaValue& value) {
   if (const auto* tensor = value.get_if<TensorMeta>()) return *tensor;
   if (const auto* b = value.get_if<bool>()) return SymBoolType{SymExpr::Bool(*b)};

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "exir/ir/exported_program.h"
+#include "exir/ir/graph_editor.h"
 #include "exir/op_definition/meta_context.h"
 
 namespace belay::exir {
@@ -21,6 +22,11 @@ absl::StatusOr<MetaValue> ToMetaValue(const Graph& graph, const Argument& argume
 absl::StatusOr<std::vector<MetaValue>> InferOutputs(const Graph& graph, const OpOverload* target,
                                                     const std::vector<Argument>& arguments,
                                                     SymbolSource* symbols);
+
+// Inserts a call with one result before `before`, whose provenance and debug handle it gets. The name
+// is that of the operator. Errors of InferOutputs.
+absl::StatusOr<ValueId> InsertInferred(GraphEditor& editor, NodeId before, const OpOverload* target,
+                                       std::vector<Argument> arguments);
 
 // Returns the type of a value for this result. Precondition: neither none nor a list.
 ValueType ToValueType(const MetaValue& value);

@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
-#include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/infer.h"
+#include "exir/ir/match.h"
 #include "exir/op_definition/op_registry.h"
 #include "runtime/core/status_macros.h"
 
@@ -52,26 +50,29 @@ bool CanBroadcast(const Graph& graph, NodeId id, ValueId expanded, ValueId sourc
          ToValueType((*inferred)[0]) == graph.value(graph.ResultOf(id)).type;
 }
 
-// Replaces products with repeated matrices.
+// Replaces products with a matrix that all batches repeat.
 class RepeatedMatrices {
  public:
-  RepeatedMatrices(const OpRegistry& ops, const OpOverload* expand, GraphEditor& editor)
-      : editor_(editor),
-        graph_(editor.graph()),
-        expand_(expand),
-        view_(ops.Find("aten.view_copy.default")),
-        bmm_(ops.Find("aten.bmm.default")) {
+  RepeatedMatrices(const OpRegistry& ops, GraphEditor& editor)
+      : editor_(editor), graph_(editor.graph()) {
+    const OpOverload* const view = ops.Find("aten.view_copy.default");
     const OpOverload* const mm = ops.Find("aten.mm.default");
-    if (view_ == nullptr || bmm_ == nullptr || mm == nullptr) return;
-    edge_view_ = ops.ToEdge(view_);
-    edge_mm_ = ops.ToEdge(mm);
+    if (view == nullptr || mm == nullptr) return;
+    view_ = ops.ToEdge(view);
+    mm_ = ops.ToEdge(mm);
   }
 
   absl::StatusOr<bool> Run() {
     bool changed = false;
-    if (edge_view_ == nullptr || edge_mm_ == nullptr) return changed;
+    if (view_ == nullptr || mm_ == nullptr) return changed;
+    const match::Pattern expand =
+        match::Op("aten.expand_copy.default", match::Value(&matrix_)).As(&expand_);
+    const match::Pattern product =
+        match::Op("aten.bmm.default", match::Value(&rows_),
+                  match::OneOf({match::Op("aten.view_copy.default", expand), expand}));
+    const match::Matcher matcher(graph_);
     for (NodeId id : graph_.NodeList()) {
-      if (!graph_.contains(id) || graph_.node(id).target->aten() != bmm_) continue;
+      if (!graph_.contains(id) || !matcher.Match(product, id).has_value()) continue;
       ABSL_ASSIGN_OR_RETURN(const bool replaced, Replace(id));
       changed = changed || replaced;
     }
@@ -79,92 +80,50 @@ class RepeatedMatrices {
   }
 
  private:
-  // Returns the sizes; nullopt unless all are known.
-  std::optional<std::vector<int64_t>> SizesOf(ValueId value) const {
-    const TensorMeta* meta = graph_.value(value).tensor();
-    if (meta == nullptr) return std::nullopt;
-    std::vector<int64_t> sizes;
-    for (const SymInt& size : meta->sizes) {
-      const std::optional<int64_t> known = size.AsInt();
-      if (!known.has_value()) return std::nullopt;
-      sizes.push_back(*known);
-    }
-    return sizes;
-  }
-
-  // Returns the operand of the value's producer if that has this operator.
-  const ValueId* OperandOf(ValueId value, const OpOverload* op) const {
-    const NodeId producer = graph_.value(value).producer;
-    if (!producer.valid() || graph_.node(producer).target->aten() != op) return nullptr;
-    return graph_.node(producer).operand().get_if<ValueId>();
-  }
-
-  // Returns the tensor of one matrix that all batches of `value`, [b, k, m], repeat.
-  std::optional<ValueId> MatrixOf(ValueId value, const std::vector<int64_t>& sizes) const {
-    const ValueId* const viewed = OperandOf(value, view_);
-    const ValueId* const source = OperandOf(viewed == nullptr ? value : *viewed, expand_);
-    if (source == nullptr) return std::nullopt;
-    const std::optional<std::vector<int64_t>> one = SizesOf(*source);
-    const std::optional<std::vector<int64_t>> all = SizesOf(viewed == nullptr ? value : *viewed);
-    if (!one.has_value() || !all.has_value() || one->size() < 2) return std::nullopt;
-    // The view merges only dimensions before the matrix.
-    const bool is_matrix =
-        std::equal(one->end() - 2, one->end(), sizes.end() - 2) &&
-        std::equal(all->end() - 2, all->end(), sizes.end() - 2) &&
-        std::all_of(one->begin(), one->end() - 2, [](int64_t n) { return n == 1; });
-    return is_matrix ? std::optional(*source) : std::nullopt;
-  }
-
-  absl::StatusOr<ValueId> Insert(NodeId before, const OpOverload* target,
-                                 std::vector<Argument> arguments) {
-    ABSL_ASSIGN_OR_RETURN(const std::vector<MetaValue> results,
-                          InferOutputs(graph_, target, arguments, nullptr));
-    const Node& node = graph_.node(before);
-    return editor_.InsertOp(before,
-                            {.name = std::string(target->op()),
-                             .target = target,
-                             .arguments = std::move(arguments),
-                             .provenance = node.provenance,
-                             .debug_handle = node.debug_handle},
-                            ToValueType(results[0]));
+  // Whether the expanded tensor is one matrix, and a view of it merges only dimensions before that.
+  bool RepeatsMatrix(const TensorMeta& repeated) const {
+    const std::vector<SymInt>& one = graph_.MetaOf(matrix_).sizes;
+    const std::vector<SymInt>& all = graph_.MetaOf(graph_.ResultOf(expand_)).sizes;
+    return one.size() >= 2 && std::equal(one.end() - 2, one.end(), repeated.sizes.end() - 2) &&
+           std::equal(all.end() - 2, all.end(), repeated.sizes.end() - 2) &&
+           std::all_of(one.begin(), one.end() - 2,
+                       [](const SymInt& size) { return size == SymInt(1); });
   }
 
   absl::StatusOr<bool> Replace(NodeId id) {
-    const ValueId* const x = graph_.node(id).value_argument("self");
-    const ValueId* const repeated = graph_.node(id).value_argument("mat2");
-    if (x == nullptr || repeated == nullptr) return false;
-    const ValueId result = graph_.ResultOf(id), last = *repeated;
-    const std::optional<std::vector<int64_t>> rows = SizesOf(*x), sizes = SizesOf(*repeated);
-    if (!rows.has_value() || !sizes.has_value() || sizes->at(0) < 2) return false;
-    const std::optional<ValueId> matrix = MatrixOf(*repeated, *sizes);
+    const ValueId result = graph_.ResultOf(id);
+    const ValueId repeated = *graph_.node(id).value_argument("mat2");
     const TensorMeta type = graph_.MetaOf(result);
+    const auto batches = type.sizes[0].AsInt(), n = type.sizes[1].AsInt(),
+               m = type.sizes[2].AsInt(), k = graph_.MetaOf(rows_).sizes[2].AsInt();
     constexpr int64_t kMostRows = int64_t{1} << 40;
-    const int64_t batches = rows->at(0), n = rows->at(1);
-    if (!matrix.has_value() || n > kMostRows / batches ||
+    if (!batches.has_value() || !n.has_value() || !m.has_value() || !k.has_value() ||
+        *batches < 2 || *n > kMostRows / *batches || !RepeatsMatrix(graph_.MetaOf(repeated)) ||
         type.strides != ContiguousStrides(type.sizes)) {
       return false;
     }
-    const auto list = [](std::initializer_list<int64_t> dims) {
-      return Argument::List(dims.begin(), dims.end());
+    const auto view = [&](ValueId value, std::initializer_list<int64_t> sizes) {
+      return InsertInferred(editor_, id, view_,
+                            {value, Argument::List(sizes.begin(), sizes.end())});
     };
-    const int64_t k = sizes->at(1), m = sizes->at(2);
-    ABSL_ASSIGN_OR_RETURN(const ValueId all, Insert(id, edge_view_, {*x, list({batches * n, k})}));
-    ABSL_ASSIGN_OR_RETURN(const ValueId one, Insert(id, edge_view_, {*matrix, list({k, m})}));
-    ABSL_ASSIGN_OR_RETURN(const ValueId product, Insert(id, edge_mm_, {all, one}));
-    ABSL_ASSIGN_OR_RETURN(const ValueId viewed,
-                          Insert(id, edge_view_, {product, list({batches, n, m})}));
+    ABSL_ASSIGN_OR_RETURN(const ValueId all, view(rows_, {*batches * *n, *k}));
+    ABSL_ASSIGN_OR_RETURN(const ValueId one, view(matrix_, {*k, *m}));
+    ABSL_ASSIGN_OR_RETURN(const ValueId product, InsertInferred(editor_, id, mm_, {all, one}));
+    ABSL_ASSIGN_OR_RETURN(const ValueId viewed, view(product, {*batches, *n, *m}));
     editor_.ReplaceAllUses(result, viewed);
     editor_.EraseNode(id);
-    if (graph_.value(last).users.empty() && !graph_.IsOutput(last)) {
-      editor_.EraseNode(graph_.value(last).producer);
+    if (graph_.value(repeated).users.empty() && !graph_.IsOutput(repeated)) {
+      editor_.EraseNode(graph_.value(repeated).producer);
     }
     return true;
   }
 
   GraphEditor& editor_;
   const Graph& graph_;
-  const OpOverload *const expand_, *const view_, *const bmm_;
-  const OpOverload *edge_view_ = nullptr, *edge_mm_ = nullptr;
+  const OpOverload *view_ = nullptr, *mm_ = nullptr;  // in the edge dialect
+  // Captured by the pattern.
+  ValueId rows_, matrix_;
+  NodeId expand_;
 };
 
 absl::StatusOr<bool> Run(ExportedProgram& program) {
@@ -172,7 +131,7 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
   if (expand == nullptr) return false;
   GraphEditor editor(program.top());
   const Graph& graph = editor.graph();
-  ABSL_ASSIGN_OR_RETURN(bool changed, RepeatedMatrices(*program.ops, expand, editor).Run());
+  ABSL_ASSIGN_OR_RETURN(bool changed, RepeatedMatrices(*program.ops, editor).Run());
   for (NodeId id : graph.NodeList()) {
     if (graph.node(id).target->aten() != expand) continue;
     const ValueId* const operand = graph.node(id).operand().get_if<ValueId>();

@@ -129,22 +129,6 @@ class Fusion {
     return QuantizationOf(*node).has_value() ? node : nullptr;
   }
 
-  // Inserts a call before `before` and infers its result type.
-  absl::StatusOr<ValueId> Insert(NodeId before, const OpOverload* target,
-                                 std::vector<Argument> arguments) {
-    ABSL_ASSIGN_OR_RETURN(const std::vector<MetaValue> results,
-                          InferOutputs(graph_, target, arguments, nullptr));
-    const Node& node = graph_.node(before);
-    GraphEditor::NewNode call{.name = std::string(target->op()),
-                              .target = target,
-                              .arguments = std::move(arguments),
-                              .argument_names = {},
-                              .provenance = node.provenance,
-                              .debug_handle = node.debug_handle,
-                              .delegation_tag = {}};
-    return editor_.InsertOp(before, std::move(call), ToValueType(results[0]));
-  }
-
   // Fuses the producer of the input of `id` if `id` is a quantize node.
   bool FuseInto(NodeId id) {
     const Node& quantize = graph_.node(id);
@@ -199,7 +183,8 @@ class Fusion {
     for (auto it = chain.rbegin(); it != chain.rend(); ++it) {
       std::vector<Argument> arguments = graph_.node(*it).arguments;
       arguments.front() = moved.empty() ? operand : Argument(moved.back());
-      absl::StatusOr<ValueId> value = Insert(id, graph_.node(*it).target, std::move(arguments));
+      absl::StatusOr<ValueId> value =
+          InsertInferred(editor_, id, graph_.node(*it).target, std::move(arguments));
       if (!value.ok()) {
         Erase(moved);
         return false;
@@ -233,21 +218,21 @@ class Fusion {
     // relu's 0 quantizes to the zero point, clamped to the range.
     const int64_t low = relu ? std::clamp(to.zero_point, to.low, to.high) : to.low;
     absl::StatusOr<ValueId> sum =
-        Insert(id, target,
-               ArgumentsByName(*target->schema(), {{"a", x},
-                                                   {"a_scale", qa.scale},
-                                                   {"a_zero_point", qa.zero_point},
-                                                   {"a_quant_min", qa.low},
-                                                   {"a_quant_max", qa.high},
-                                                   {"b", y},
-                                                   {"b_scale", qb.scale},
-                                                   {"b_zero_point", qb.zero_point},
-                                                   {"b_quant_min", qb.low},
-                                                   {"b_quant_max", qb.high},
-                                                   {"out_scale", to.scale},
-                                                   {"out_zero_point", to.zero_point},
-                                                   {"out_quant_min", low},
-                                                   {"out_quant_max", to.high}}));
+        InsertInferred(editor_, id, target,
+                       ArgumentsByName(*target->schema(), {{"a", x},
+                                                           {"a_scale", qa.scale},
+                                                           {"a_zero_point", qa.zero_point},
+                                                           {"a_quant_min", qa.low},
+                                                           {"a_quant_max", qa.high},
+                                                           {"b", y},
+                                                           {"b_scale", qb.scale},
+                                                           {"b_zero_point", qb.zero_point},
+                                                           {"b_quant_min", qb.low},
+                                                           {"b_quant_max", qb.high},
+                                                           {"out_scale", to.scale},
+                                                           {"out_zero_point", to.zero_point},
+                                                           {"out_quant_min", low},
+                                                           {"out_quant_max", to.high}}));
     if (!sum.ok()) return false;
     return ReplaceResult(id, {*sum});
   }
@@ -499,13 +484,13 @@ class Fusion {
       if (is_packed) numbers = AddConstant(*std::move(packed), rows.weight);
       const Argument indices = graph_.node(id).argument("indices");
       absl::StatusOr<ValueId> value =
-          Insert(id, target,
-                 ArgumentsByName(*target->schema(), {{"weight", numbers},
-                                                     {"weight_scales", *wide_scales},
-                                                     {"weight_zero_points", *zero_points},
-                                                     {"weight_quant_min", rows.low},
-                                                     {"weight_quant_max", rows.high},
-                                                     {"indices", indices}}));
+          InsertInferred(editor_, id, target,
+                         ArgumentsByName(*target->schema(), {{"weight", numbers},
+                                                             {"weight_scales", *wide_scales},
+                                                             {"weight_zero_points", *zero_points},
+                                                             {"weight_quant_min", rows.low},
+                                                             {"weight_quant_max", rows.high},
+                                                             {"indices", indices}}));
       if (value.ok()) {
         std::vector<ValueId> values = {*value};
         const std::optional<Argument> converted = Converted(id, *value, result);
@@ -538,7 +523,8 @@ class Fusion {
     for (int d = 0; d < meta->rank(); ++d) order.emplace_back(d);
     std::vector<Argument> arguments = ArgumentsByName(
         *convert_->schema(), {{"self", tensor}, {"dtype", dtype}, {"dim_order", std::move(order)}});
-    const absl::StatusOr<ValueId> value = Insert(before, convert_, std::move(arguments));
+    const absl::StatusOr<ValueId> value =
+        InsertInferred(editor_, before, convert_, std::move(arguments));
     if (!value.ok()) return std::nullopt;
     return Argument(*value);
   }

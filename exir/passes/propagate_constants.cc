@@ -396,40 +396,6 @@ class Propagation {
     return DimOrderOf(tensor.sizes, tensor.strides) == ChannelsLastOrder(tensor.rank());
   }
 
-  // Returns the type of a value as a constant: contiguous instead of channels last if each user has a
-  // contiguous operand of the same sizes, none in another order, and the same results. Operands in
-  // one order are read faster.
-  TensorMeta ConstantType(ValueId value) {
-    TensorMeta type = graph_.MetaOf(value);
-    const ValueType given = graph_.value(value).type;
-    const std::vector<SymInt> strides = ContiguousStrides(type.sizes);
-    if (type.strides == strides) return type;
-    const std::vector<NodeId>& users = graph_.value(value).users;
-    for (NodeId user : users) {
-      bool contiguous = false, other = false;
-      for (const Argument& argument : graph_.node(user).arguments) {
-        ForEachValue(argument, [&](ValueId operand) {
-          const TensorMeta* meta = graph_.value(operand).tensor();
-          if (operand == value || meta == nullptr || meta->sizes != type.sizes) return;
-          (meta->strides == strides ? contiguous : other) = true;
-        });
-      }
-      if (!contiguous || other) return type;
-    }
-    TensorMeta dense = type;
-    dense.strides = strides;
-    editor_.SetType(value, dense);
-    const bool same = std::all_of(users.begin(), users.end(), [&](NodeId user) {
-      const Node& node = graph_.node(user);
-      const absl::StatusOr<std::vector<MetaValue>> inferred =
-          InferOutputs(graph_, node.target, node.arguments, nullptr);
-      return inferred.ok() && inferred->size() == 1 && node.results().size() == 1 &&
-             ToValueType((*inferred)[0]) == graph_.value(node.results()[0]).type;
-    });
-    editor_.SetType(value, given);
-    return same ? dense : type;
-  }
-
   // Replaces the node's results by constants; returns false if it is kept.
   absl::StatusOr<bool> Replace(NodeId id) {
     if (IsReturned(id) || graph_.node(id).target->has_trait(kCreation)) return false;
@@ -444,7 +410,7 @@ class Propagation {
     for (ValueId value : graph_.node(id).results()) {
       if (graph_.value(value).users.empty()) continue;
       ABSL_ASSIGN_OR_RETURN(ConstantTensor constant,
-                            MakeConstant(*data_.at(value), ConstantType(value)));
+                            MakeConstant(*data_.at(value), graph_.MetaOf(value)));
       AddConstant(value, std::move(constant));
     }
     added_ += bytes;

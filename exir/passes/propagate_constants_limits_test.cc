@@ -103,13 +103,12 @@ TEST(PropagateConstantsLimitsTest, ConstantsAreRowMajorUnlessChannelsLast) {
   } kCases[] = {{"", "", false}, {kLast, kLast, true}, {kLast, "", false}, {"", kLast, false}};
   for (const auto& c : kCases) {
     SCOPED_TRACE(absl::StrCat(c.weight, " ", c.result));
-    const std::string_view other = c.channels_last ? kLast : "";
     ExportedProgram program = ParseOrDie(
         absl::StrCat("program aten { constants { state \"w\": f32[1,2,2,3]", c.weight,
-                     " } graph(%w: f32[1,2,2,3]", c.weight, " parameter \"w\", %x: f32[1,2,2,3]",
-                     other, " user_input) {\n", "%s: f32[1,2,2,3]", c.result,
-                     " = aten.neg.default(%w)\n%y: f32[1,2,2,3]", other,
-                     " = aten.mul.Tensor(%x, %s)\nreturn (%y user_output) } }"),
+                     " } graph(%w: f32[1,2,2,3]", c.weight,
+                     " parameter \"w\", %x: f32[1,2,2,3] user_input) {\n%s: f32[1,2,2,3]", c.result,
+                     " = aten.neg.default(%w)\n%y: f32[1,2,2,3] = aten.mul.Tensor(%x, %s)\n"
+                     "return (%y user_output) } }"),
         PassTestOps());
     ASSERT_OK_AND_ASSIGN(const bool changed, PropagateConstants().run(program));
     EXPECT_TRUE(changed);

@@ -426,25 +426,6 @@ TEST(PropagateConstantsTest, GrowsInProportionToTheConstants) {
   }
 }
 
-// Operands in one order are read faster.
-TEST(PropagateConstantsTest, StoresConstantsInTheOrderOfOtherOperands) {
-  constexpr char kProgram[] = R"(program aten {
-  constants { state "w": f32[1,3,2,2]{strides=[12,1,6,3]} }
-  graph(%w: f32[1,3,2,2]{strides=[12,1,6,3]} parameter "w", %x: f32[1,3,2,2]$0 user_input) {
-    %s: f32[1,3,2,2]{strides=[12,1,6,3]} = aten.neg.default(%w)
-    %y: f32[1,3,2,2]$0 = aten.mul.Tensor(%x, %s)
-    return (%y user_output)
-  }
-})";
-  for (const bool last : {false, true}) {
-    ExportedProgram program =
-        ParseOrDie(absl::Substitute(kProgram, last ? "{strides=[12,1,6,3]}" : ""), PassTestOps());
-    ASSERT_OK_AND_ASSIGN(const bool changed, Propagate().run(program));
-    EXPECT_TRUE(changed);
-    EXPECT_EQ(program.constants.at("_prop_tensor_constant0").is_contiguous(), !last);
-  }
-}
-
 // A backend lowers products with constant weights first. It leaves those without other operands.
 TEST(PropagateConstantsTest, FoldsOnlyWhatDependsOnAProduct) {
   ExpectRewrite(R"(program aten {

@@ -62,8 +62,8 @@ absl::Status ReadAll(int fd, const std::string& path, absl::Span<char> bytes) {
 }
 
 // Writes end at multiples of kWriteRun, so that the page cache can use huge pages, which are read
-// faster: generation after lowering reads 4 % more weights per second. Pieces are not copied, since
-// reading a mapped file that became shorter is a signal.
+// faster: generation after lowering reads 4 % more weights per second. Pieces are not copied to a
+// buffer: if one is in a mapped file that became shorter, reading it raises SIGBUS, while writev fails.
 constexpr uint64_t kWriteRun = uint64_t{2} << 20;
 constexpr int kMostPieces = 64;  // of a write
 

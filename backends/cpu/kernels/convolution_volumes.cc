@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "backends/cpu/convolution_calls.h"
 #include "backends/cpu/kernels/epilogue_of.h"
@@ -70,11 +71,12 @@ struct Memory {
 
 constexpr size_t kMostShortTaps = 128;
 
-// The window of a convolution over images.
-Window ImageWindow(const VolumeWindow& window) {
+// Returns the window of a convolution over images; nullopt for transposed ones and for volumes.
+std::optional<Window> ImageWindow(const Call& call) {
+  if (call.transposed || call.window.spatial != 2) return std::nullopt;
   Window w;
   for (size_t s = 0; s < 2; ++s) {
-    const WindowAxis& axis = window.axes[1 + s];
+    const WindowAxis& axis = call.window.axes[1 + s];
     w.kernel_size[s] = axis.kernel;
     w.stride[s] = axis.stride;
     w.dilation[s] = axis.dilation;
@@ -326,10 +328,9 @@ absl::Status RunConvolution(KernelContext& context, const Call& call) {
   ABSL_RETURN_IF_ERROR(CheckPixelLayout(*out, call.transposed || call.epilogue.other != nullptr));
   ABSL_ASSIGN_OR_RETURN(const EpilogueF32 epilogue, EpilogueOf(call.epilogue, *out));
   if (out->numel() == 0) return absl::OkStatus();
-  if (const Window window = ImageWindow(call.window);
-      !call.transposed && call.window.spatial == 2 &&
-      IsPixelConvolution(*call.input, window, call.groups, *out)) {
-    return RunPixelConvolution(context, *call.input, *call.weight, window, call.groups, epilogue,
+  if (const std::optional<Window> window = ImageWindow(call);
+      window.has_value() && IsPixelConvolution(*call.input, *window, call.groups, *out)) {
+    return RunPixelConvolution(context, *call.input, *call.weight, *window, call.groups, epilogue,
                                *out);
   }
   const Memory memory(call, PixelStrips(*out, call.weight->numel()).size(), context.num_threads());
@@ -345,9 +346,9 @@ uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
   const uint64_t bytes = ScratchBytesOf<std::byte>(
       Memory(call, PixelStrips::SizeFor(context, call.weight->numel()), context.num_threads())
           .bytes);
-  if (call.transposed || call.window.spatial != 2) return bytes;
-  return std::max(
-      bytes, PixelConvolutionScratch(context, *call.input, ImageWindow(call.window), call.groups));
+  const std::optional<Window> window = ImageWindow(call);
+  if (!window.has_value()) return bytes;
+  return std::max(bytes, PixelConvolutionScratch(context, *call.input, *window, call.groups));
 }
 
 constexpr OperatorFacts kFacts = {.work = {WorkRule::Kind::kConvolution},

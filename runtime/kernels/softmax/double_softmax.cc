@@ -48,9 +48,9 @@ void SoftmaxRowF64(const double* in, size_t n, double* out) {
 void LogSoftmaxRowF64(const double* in, size_t n, double* out) {
   const double top = Largest(in, n);
   constexpr size_t kBlock = 256;
-  double room[kBlock], sum = 0;
+  double block[kBlock], sum = 0;
   for (size_t i = 0; i < n; i += kBlock) {
-    sum += Exponentials(in + i, std::min(kBlock, n - i), top, room);
+    sum += Exponentials(in + i, std::min(kBlock, n - i), top, block);
   }
   const double log = std::log(sum);
   for (size_t i = 0; i < n; ++i) out[i] = in[i] - top - log;
