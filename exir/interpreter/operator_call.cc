@@ -135,17 +135,6 @@ int SharedArgument(const FunctionSchema& schema, size_t i, bool written) {
   return -1;
 }
 
-std::optional<Sizes> Numbers(const std::vector<SymInt>& exprs) {
-  Sizes numbers;
-  if (exprs.size() > kMaxRank) return std::nullopt;
-  for (const SymInt& e : exprs) {
-    const std::optional<int64_t> number = e.AsInt();
-    if (!number.has_value()) return std::nullopt;
-    numbers.push_back(*number);
-  }
-  return numbers;
-}
-
 class Call {
  public:
   Call(const OpOverload& op, absl::Span<Operand> arguments, const KernelRegistry& kernels,
@@ -199,13 +188,13 @@ class Call {
                                               meta.sizes.size(), " sizes and ", meta.strides.size(),
                                               " strides"));
     }
-    const std::optional<Sizes> sizes = Numbers(meta.sizes);
+    const std::optional<Sizes> sizes = AsInts(meta.sizes);
     if (sizes.has_value()) {
       if (!NumElements(*sizes).has_value()) {
         return absl::InvalidArgumentError(
             absl::StrCat("no tensor has sizes ", FormatSizes(*sizes)));
       }
-      const std::optional<Sizes> strides = Numbers(meta.strides);
+      const std::optional<Sizes> strides = AsInts(meta.strides);
       if (strides.has_value() && IsDense(*sizes, *strides)) {
         return OwnedValue::Allocate(meta.dtype, *sizes, *strides, options_.max_tensor_bytes,
                                     options_.pool);
@@ -236,8 +225,8 @@ class Call {
     const TensorView* from = datum == nullptr ? nullptr : datum->tensor();
     const TensorMeta* to = meta.get_if<TensorMeta>();
     if (from == nullptr || to == nullptr || from->dtype != to->dtype) return std::nullopt;
-    const std::optional<Sizes> sizes = Numbers(to->sizes);
-    const std::optional<Sizes> strides = Numbers(to->strides);
+    const std::optional<Sizes> sizes = AsInts(to->sizes);
+    const std::optional<Sizes> strides = AsInts(to->strides);
     if (!sizes.has_value() || !strides.has_value()) return std::nullopt;
     const bool keeps =
         op_.has_trait(kKeepsBytes) && *sizes == from->sizes && *strides == from->strides;
@@ -343,9 +332,9 @@ class Call {
       std::vector<OwnedValue> views;
       for (size_t k = 0; k < metas.size(); ++k) {
         const TensorMeta* meta = metas[k].get_if<TensorMeta>();
-        const std::optional<Sizes> sizes = meta == nullptr ? std::nullopt : Numbers(meta->sizes);
+        const std::optional<Sizes> sizes = meta == nullptr ? std::nullopt : AsInts(meta->sizes);
         const std::optional<Sizes> strides =
-            meta == nullptr ? std::nullopt : Numbers(meta->strides);
+            meta == nullptr ? std::nullopt : AsInts(meta->strides);
         const std::optional<int64_t> offset =
             meta == nullptr ? std::nullopt : meta->storage_offset.AsInt();
         if (!sizes.has_value() || !strides.has_value() || !offset.has_value()) {

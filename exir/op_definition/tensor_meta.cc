@@ -99,6 +99,17 @@ bool TensorMeta::is_static() const {
 
 SymInt TensorMeta::NumElements() const { return SymExpr::Function("Mul", sizes); }
 
+std::optional<Sizes> AsInts(absl::Span<const SymInt> exprs) {
+  if (exprs.size() > kMaxRank) return std::nullopt;
+  Sizes numbers;
+  for (const SymInt& expr : exprs) {
+    const std::optional<int64_t> number = expr.AsInt();
+    if (!number.has_value()) return std::nullopt;
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
 absl::StatusOr<DimOrder> DimOrderOf(const TensorMeta& meta) {
   const int rank = meta.rank();
   if (rank > kMaxRank || meta.strides.size() != meta.sizes.size()) {

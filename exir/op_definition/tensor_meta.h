@@ -52,6 +52,10 @@ struct TensorMeta {
   bool operator==(const TensorMeta&) const = default;
 };
 
+// Returns the numbers that sizes or strides are; nullopt if one is symbolic, or if there are more
+// than kMaxRank.
+std::optional<Sizes> AsInts(absl::Span<const SymInt> exprs);
+
 // Returns the row-major strides of these sizes.
 std::vector<SymInt> ContiguousStrides(const std::vector<SymInt>& sizes);
 

@@ -18,6 +18,14 @@ TEST(TensorMetaTest, ContiguousStridesAreProductsOfTheInnerSizes) {
             (std::vector<SymInt>{3, 3, 1}));
 }
 
+TEST(TensorMetaTest, AsIntsNeedsNumbersOfASupportedRank) {
+  EXPECT_EQ(AsInts({2, 0, 3}), (Sizes{2, 0, 3}));
+  EXPECT_EQ(AsInts({}), Sizes{});
+  EXPECT_EQ(AsInts({2, S("s0")}), std::nullopt);
+  EXPECT_TRUE(AsInts(std::vector<SymInt>(kMaxRank, 1)).has_value());
+  EXPECT_EQ(AsInts(std::vector<SymInt>(kMaxRank + 1, 1)), std::nullopt);
+}
+
 TEST(TensorMetaTest, DenseFollowsTheOrder) {
   const uint8_t channels_last[] = {0, 2, 3, 1};
   const TensorMeta t = TensorMeta::Dense(DType::kFloat32, {2, 3, 4, S("w")}, channels_last);

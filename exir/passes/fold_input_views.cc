@@ -11,18 +11,6 @@
 namespace belay::exir {
 namespace {
 
-// The sizes, if all are known and none is 0.
-std::optional<std::vector<int64_t>> KnownSizes(const TensorMeta& meta) {
-  std::vector<int64_t> sizes;
-  for (const SymInt& size : meta.sizes) {
-    const std::optional<int64_t> known = size.AsInt();
-    // Strides next to an empty dimension may overflow.
-    if (known.value_or(0) <= 0) return std::nullopt;
-    sizes.push_back(*known);
-  }
-  return sizes;
-}
-
 // The contiguous graph input of known sizes that `value` views, with the node of the view.
 struct InputView {
   ValueId input;
@@ -64,24 +52,22 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
     const ValueId viewed = *operand;
     const std::optional<InputView> found = InputViewOf(graph, inputs, viewed, view);
     if (!found.has_value()) continue;
-    const std::optional<std::vector<int64_t>> sizes = KnownSizes(*graph.value(viewed).tensor());
+    const std::optional<Sizes> sizes = AsInts(graph.value(viewed).tensor()->sizes);
     const Argument::List* const dims = node.argument("dims").get_if<Argument::List>();
-    if (!sizes.has_value() || dims == nullptr || dims->size() != sizes->size()) continue;
-    const auto rank = static_cast<int64_t>(sizes->size());
-    std::vector<int64_t> strides(sizes->size(), 1);
-    for (int64_t d = rank - 2; d >= 0; --d) {
-      strides[static_cast<size_t>(d)] =
-          strides[static_cast<size_t>(d + 1)] * (*sizes)[static_cast<size_t>(d + 1)];
+    if (!sizes.has_value() || NumElements(*sizes).value_or(0) == 0 || dims == nullptr ||
+        std::ssize(*dims) != sizes->size()) {
+      continue;
     }
+    const Strides strides = ContiguousStrides(*sizes);
     Argument::List size, stride;
     for (const Argument& dim : *dims) {
       const int64_t* const d = dim.get_if<int64_t>();
-      if (d == nullptr || *d < -rank || *d >= rank) break;
-      const auto at = static_cast<size_t>(*d < 0 ? *d + rank : *d);
+      if (d == nullptr || *d < -sizes->size() || *d >= sizes->size()) break;
+      const auto at = static_cast<int>(*d < 0 ? *d + sizes->size() : *d);
       size.push_back((*sizes)[at]);
       stride.push_back(strides[at]);
     }
-    if (size.size() != sizes->size()) continue;
+    if (std::ssize(size) != sizes->size()) continue;
     editor.SetTarget(id, ops.ToEdge(strided));
     editor.SetArguments(id, {found->input, std::move(size), std::move(stride), Argument()});
     if (graph.value(viewed).users.empty() && !graph.IsOutput(viewed)) {

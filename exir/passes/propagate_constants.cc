@@ -105,12 +105,10 @@ class Propagation {
   std::optional<uint64_t> Bytes(ValueId value) const {
     const TensorMeta* meta = graph_.value(value).tensor();
     if (meta == nullptr) return std::nullopt;
+    const std::optional<Sizes> sizes = AsInts(meta->sizes);
+    if (!sizes.has_value()) return std::nullopt;
     CheckedInt bytes(static_cast<int64_t>(DTypeSize(meta->dtype)));
-    for (const SymInt& size : meta->sizes) {
-      const std::optional<int64_t> n = size.AsInt();
-      if (!n.has_value()) return std::nullopt;
-      bytes = bytes * CheckedInt(*n);
-    }
+    for (const int64_t size : *sizes) bytes = bytes * CheckedInt(size);
     if (!bytes.ok()) return std::nullopt;
     return static_cast<uint64_t>(bytes.value());
   }

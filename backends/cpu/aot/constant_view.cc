@@ -147,13 +147,10 @@ const ConstantViews::Row ConstantViews::kRows[] = {
 };
 
 std::optional<ConstantTensor> ConstantView::ToTensor() const {
-  Sizes known;
-  for (const SymInt& size : sizes) {
-    if (!size.AsInt().has_value() || known.size() == kMaxRank) return std::nullopt;
-    known.push_back(*size.AsInt());
-  }
+  const std::optional<Sizes> known = exir::AsInts(sizes);
+  if (!known.has_value()) return std::nullopt;
   absl::StatusOr<ConstantTensor> made = ConstantTensor::Create(
-      tensor->dtype(), known, Strides(strides), tensor->storage_offset(), tensor->storage());
+      tensor->dtype(), *known, Strides(strides), tensor->storage_offset(), tensor->storage());
   if (!made.ok()) return std::nullopt;
   return *std::move(made);
 }

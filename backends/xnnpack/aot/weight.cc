@@ -96,14 +96,7 @@ std::optional<Sizes> ReshapeOf(const exir::Graph& graph, const exir::Node& node)
     return std::nullopt;
   }
   const exir::TensorMeta* meta = graph.value(node.outputs[0].values[0]).tensor();
-  if (meta == nullptr) return std::nullopt;
-  Sizes sizes;
-  for (const exir::SymInt& size : meta->sizes) {
-    const std::optional<int64_t> number = size.AsInt();
-    if (!number.has_value()) return std::nullopt;
-    sizes.push_back(*number);
-  }
-  return sizes;
+  return meta == nullptr ? std::nullopt : exir::AsInts(meta->sizes);
 }
 
 }  // namespace

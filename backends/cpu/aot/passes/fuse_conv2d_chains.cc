@@ -28,13 +28,8 @@ constexpr int kMostWindows = 4;                                      // of more 
 
 // Returns the number of elements; nullopt if a size is symbolic.
 std::optional<int64_t> ElementsOf(const TensorMeta& meta) {
-  CheckedInt count = 1;
-  for (const exir::SymInt& size : meta.sizes) {
-    const std::optional<int64_t> known = size.AsInt();
-    if (!known.has_value()) return std::nullopt;
-    count = count * *known;
-  }
-  return count.ok() ? std::optional<int64_t>(count.value()) : std::nullopt;
+  const std::optional<Sizes> sizes = exir::AsInts(meta.sizes);
+  return sizes.has_value() ? NumElements(*sizes) : std::nullopt;
 }
 
 class ChainFusion {

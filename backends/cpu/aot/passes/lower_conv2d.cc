@@ -198,12 +198,11 @@ class Conv2dLowering : NodeLowering {
 
   // Returns the sizes of a static weight; nullopt if one is 0 or above 2^24.
   static std::optional<Sizes> FilterSizes(const ConstantView& weight) {
-    Sizes sizes;
-    for (const SymInt& size : weight.sizes) {
-      sizes.push_back(*size.AsInt());
-      if (sizes.back() < 1 || sizes.back() > int64_t{1} << 24) return std::nullopt;
-    }
-    return sizes;
+    const std::optional<Sizes> sizes = exir::AsInts(weight.sizes);
+    const bool valid = sizes.has_value() && absl::c_all_of(*sizes, [](int64_t size) {
+                         return size >= 1 && size <= int64_t{1} << 24;
+                       });
+    return valid ? sizes : std::nullopt;
   }
 
   // Whether belay_cpu::convolution computes it: grouped but not depthwise, transposed, or over
@@ -340,16 +339,12 @@ class Conv2dLowering : NodeLowering {
     const TensorMeta& result = graph_.MetaOf(graph_.ResultOf(id));
     const int64_t n = *weight.sizes[0].AsInt(), channels = *weight.sizes[1].AsInt();
     if (channels < kFewChannels) return std::nullopt;
-    Sizes sizes;
-    for (const SymInt& size : result.sizes) {
-      const std::optional<int64_t> known = size.AsInt();
-      if (!known.has_value()) return std::nullopt;
-      sizes.push_back(*known);
-    }
+    const std::optional<Sizes> sizes = exir::AsInts(result.sizes);
+    if (!sizes.has_value()) return std::nullopt;
     // Planes of volumes count as images.
-    const int last = sizes.size() - 1;
-    auto images = static_cast<double>(sizes[0]);
-    if (last == 4) images *= static_cast<double>(sizes[2]);
+    const int last = sizes->size() - 1;
+    auto images = static_cast<double>((*sizes)[0]);
+    if (last == 4) images *= static_cast<double>((*sizes)[2]);
     const int64_t planes = last == 4 ? *weight.sizes[2].AsInt() : 1;
     std::optional<WinogradTile> best;
     double least = kWorthwhile;
@@ -358,7 +353,7 @@ class Conv2dLowering : NodeLowering {
       if (winograd_ == Winograd::kNever || (winograd_ == Winograd::kAccurate && !accurate))
         continue;
       const double share =
-          WinogradShare(tile, images, {sizes[last - 1], sizes[last]}, static_cast<double>(channels),
+          WinogradShare(tile, images, {(*sizes)[last - 1], (*sizes)[last]}, static_cast<double>(channels),
                         static_cast<double>(n), static_cast<double>(planes));
       if (share >= least) continue;
       least = share;
