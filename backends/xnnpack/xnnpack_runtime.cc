@@ -272,7 +272,7 @@ class XnnpackHandle final : public DelegateHandle {
     }
     for (size_t k = 0; k < working_.size(); ++k) working_[k].offset = plan->offsets[k];
     ABSL_RETURN_IF_ERROR(context.memory->Take(kept->bytes, "constants"));
-    ABSL_ASSIGN_OR_RETURN(memory_, AlignedBuffer::Create(kept->bytes));
+    ABSL_ASSIGN_OR_RETURN(memory_, AlignedBuffer::Create(kept->bytes, context.memory->allocator()));
     for (size_t k = 0; k < constant_values.size(); ++k) {
       const Value& value = graph_.values[constant_values[k]];
       Place& place = places_[constant_values[k]];

@@ -49,7 +49,7 @@ extern "C" {
 
 /* ABI version of this header. A library supports callers compiled against its own version and
  * smaller ones. */
-#define BELAY_ABI_VERSION 4
+#define BELAY_ABI_VERSION 5
 
 /* ABI version of the library. */
 BELAY_API uint32_t belay_abi_version(void);
@@ -206,6 +206,18 @@ BELAY_API size_t belay_program_num_banks(const belay_program* program, const cha
 BELAY_API belay_status belay_program_bank(const belay_program* program, const char* method,
                                           size_t i, belay_bank_info* info, belay_error** error);
 
+/* ---- Memory of the caller ---- */
+
+/* Source of memory. A plain value; functions and `context` must outlive what uses them, and are
+ * called by the threads that load, execute and free it. Since version 5. */
+typedef struct belay_allocator {
+  void* context; /* passed to the functions */
+  /* Returns `bytes` > 0 bytes at a multiple of `alignment`, a power of two; NULL: no memory. */
+  void* (*allocate)(void* context, size_t bytes, size_t alignment);
+  /* `block` is a result of `allocate` for as many bytes. */
+  void (*free)(void* context, void* block, size_t bytes);
+} belay_allocator;
+
 /* ---- State (since version 2) ---- */
 
 /* Buffers that persist between executions, shared by methods of a program, such as the cache of a
@@ -220,6 +232,13 @@ typedef struct belay_state belay_state;
 BELAY_API belay_status belay_state_create(const belay_program* program, const char* const* methods,
                                           size_t num_methods, belay_state** state,
                                           belay_error** error);
+/* The same, with memory of `allocator`, which is copied; NULL: the C library's. Since version 5.
+ *   INVALID_ARGUMENT    also: a function of the allocator is NULL, or its block is misaligned */
+BELAY_API belay_status belay_state_create_with_allocator(const belay_program* program,
+                                                         const char* const* methods,
+                                                         size_t num_methods,
+                                                         const belay_allocator* allocator,
+                                                         belay_state** state, belay_error** error);
 /* Free the methods that use it first. NULL: no-op. */
 BELAY_API void belay_state_free(belay_state* state);
 BELAY_API size_t belay_state_num_buffers(const belay_state* state);
@@ -323,6 +342,10 @@ typedef struct belay_method_options {
    * are valid until another one executes. Since version 4. */
   const belay_bank_memory* banks;
   size_t num_banks;
+  /* Source of the method's other memory: banks, state, copies of inputs and constants, working memory
+   * of kernels and delegates, weights that backends pack. Copied. NULL: the C library's, which tables
+   * of the program and of XNNPACK always use. Since version 5. */
+  const belay_allocator* allocator;
 } belay_method_options;
 
 /* Resolves kernels and backends, allocates all memory and initializes the state. Executing
@@ -330,7 +353,8 @@ typedef struct belay_method_options {
  *   NOT_FOUND           unknown method; missing operators or backends (all are listed)
  *   RESOURCE_EXHAUSTED  memory, or a limit
  *   INVALID_ARGUMENT    invalid options; a backend's error about its delegate; memory for a bank that
- *                       is unknown or repeated, too small, misaligned, or overlaps that of another */
+ *                       is unknown or repeated, too small, misaligned, or overlaps that of another;
+ *                       a misaligned block of the allocator */
 BELAY_API belay_status belay_method_load(const belay_program* program, const char* name,
                                          const belay_method_options* options, belay_method** method,
                                          belay_error** error);

@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "bindings/c/belay.h"
 #include "runtime/backend/backend_options.h"
+#include "runtime/core/arena.h"
 #include "runtime/core/evalue.h"
 #include "runtime/core/tensor_view.h"
 #include "runtime/core/thread_pool.h"
@@ -43,7 +44,29 @@ struct belay_program {
   std::optional<belay::Program> program;
 };
 
+namespace belay::c {
+
+// The functions of a belay_allocator.
+class CallerAllocator final : public BlockAllocator {
+ public:
+  // kInvalidArgument: a function is NULL.
+  static absl::StatusOr<CallerAllocator> Create(const belay_allocator& functions);
+  void* Allocate(size_t bytes, size_t alignment) override {
+    return functions_.allocate(functions_.context, bytes, alignment);
+  }
+  void Free(void* block, size_t bytes) override {
+    functions_.free(functions_.context, block, bytes);
+  }
+
+ private:
+  explicit CallerAllocator(const belay_allocator& functions) : functions_(functions) {}
+  belay_allocator functions_;
+};
+
+}  // namespace belay::c
+
 struct belay_state {
+  std::optional<belay::c::CallerAllocator> allocator;
   std::optional<belay::SharedState> state;
   std::vector<std::string> names;
 };
@@ -58,6 +81,7 @@ struct belay_cancellation {
 
 struct belay_method {
   std::unique_ptr<belay::ThreadPool> threads;
+  std::optional<belay::c::CallerAllocator> allocator;
   std::optional<belay::Method> method;
   std::vector<std::string> output_names;
   // Strings of belay_method_get_backend_option by backend and option.

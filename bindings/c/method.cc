@@ -174,6 +174,10 @@ absl::StatusOr<std::unique_ptr<belay_method>> LoadMethod(const belay_program* pr
   options.backend_options = &settings;
   ABSL_ASSIGN_OR_RETURN(const std::vector<BankMemory> banks, BanksOf(known.banks, known.num_banks));
   options.banks = banks;
+  if (known.allocator != nullptr) {
+    ABSL_ASSIGN_OR_RETURN(created->allocator, CallerAllocator::Create(*known.allocator));
+    options.allocator = &*created->allocator;
+  }
   ABSL_ASSIGN_OR_RETURN(created->method, Method::Load(*program->program, name, program->kernels,
                                                       RuntimeBackends(), options));
   const MethodPlan& plan = created->method->plan();

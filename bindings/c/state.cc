@@ -10,13 +10,19 @@ namespace {
 
 absl::StatusOr<std::unique_ptr<belay_state>> CreateState(const belay_program* program,
                                                          const char* const* methods,
-                                                         size_t num_methods) {
+                                                         size_t num_methods,
+                                                         const belay_allocator* allocator) {
   if (program == nullptr) return Missing("a program");
   ABSL_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                         Strings(methods, num_methods, "methods"));
   std::unique_ptr<belay_state> created(new (std::nothrow) belay_state);
   if (created == nullptr) return NoMemory("a state");
-  ABSL_ASSIGN_OR_RETURN(created->state, SharedState::Create(*program->program, names));
+  if (allocator != nullptr) {
+    ABSL_ASSIGN_OR_RETURN(created->allocator, CallerAllocator::Create(*allocator));
+  }
+  ABSL_ASSIGN_OR_RETURN(created->state,
+                        SharedState::Create(*program->program, names,
+                                            allocator == nullptr ? nullptr : &*created->allocator));
   created->names = created->state->names();
   return created;
 }
@@ -36,14 +42,29 @@ absl::Status Restore(belay_state* state, const void* bytes, size_t size) {
 }
 
 }  // namespace
+
+absl::StatusOr<CallerAllocator> CallerAllocator::Create(const belay_allocator& functions) {
+  if (functions.allocate == nullptr) return Missing("allocator.allocate");
+  if (functions.free == nullptr) return Missing("allocator.free");
+  return CallerAllocator(functions);
+}
+
 }  // namespace belay::c
 
 belay_status belay_state_create(const belay_program* program, const char* const* methods,
                                 size_t num_methods, belay_state** state, belay_error** error) {
+  return belay_state_create_with_allocator(program, methods, num_methods, nullptr, state, error);
+}
+
+belay_status belay_state_create_with_allocator(const belay_program* program,
+                                               const char* const* methods, size_t num_methods,
+                                               const belay_allocator* allocator,
+                                               belay_state** state, belay_error** error) {
   if (state == nullptr) {
     return belay::c::Report(belay::c::Missing("an output pointer for the state"), error);
   }
-  return belay::c::Give(belay::c::CreateState(program, methods, num_methods), state, error);
+  return belay::c::Give(belay::c::CreateState(program, methods, num_methods, allocator), state,
+                        error);
 }
 
 void belay_state_free(belay_state* state) { delete state; }

@@ -45,7 +45,7 @@ absl::Status Module::load() {
   auto loaded = std::make_unique<Loaded>(std::move(program));
   ABSL_RETURN_IF_ERROR(pte::AddProgramKernels(loaded->program, loaded->kernels));
   if (options_.threads > 1) loaded->threads = std::make_unique<ThreadPool>(options_.threads);
-  absl::StatusOr<SharedState> state = SharedState::Create(loaded->program, {});
+  absl::StatusOr<SharedState> state = SharedState::Create(loaded->program, {}, options_.allocator);
   if (state.ok()) {
     loaded->state = *std::move(state);
   } else if (!absl::IsInvalidArgument(state.status())) {
@@ -64,6 +64,9 @@ absl::Status Module::load_method(const std::string& name) {
   ABSL_ASSIGN_OR_RETURN(const BackendSettings settings,
                         BackendSettings::Create(RuntimeBackends(), options_.backend_options));
   options.backend_options = &settings;
+  const auto banks = options_.banks.find(name);
+  if (banks != options_.banks.end()) options.banks = banks->second;
+  options.allocator = options_.allocator;
   ABSL_ASSIGN_OR_RETURN(Method method, Method::Load(loaded_->program, name, loaded_->kernels,
                                                     RuntimeBackends(), options));
   loaded_->methods.emplace(name, std::move(method));

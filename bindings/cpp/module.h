@@ -12,6 +12,7 @@
 #ifndef BELAY_BINDINGS_CPP_MODULE_H_
 #define BELAY_BINDINGS_CPP_MODULE_H_
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,7 +21,9 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "runtime/backend/backend_options.h"
+#include "runtime/core/arena.h"
 #include "runtime/core/evalue.h"
+#include "runtime/executor/bank_memory.h"
 #include "runtime/executor/execute_options.h"
 #include "runtime/program/program.h"
 
@@ -33,6 +36,12 @@ struct ModuleOptions {
       {};  // parameter files, or .ptd files of ExecuTorch programs
   // Of all methods. Those of backends that a method does not use have no effect.
   BackendOptions backend_options = {};
+  // Memory of the caller for banks (MethodOptions::banks), by method. That of a method which the
+  // program does not have has no effect.
+  std::map<std::string, std::vector<BankMemory>> banks = {};
+  // Source of the memory of state and methods (MethodOptions::allocator); null: the C library's. Must
+  // outlive the module.
+  BlockAllocator* allocator = nullptr;
 };
 
 // A program file of Belay or of ExecuTorch (.pte). Functions are named as those of ExecuTorch's

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "runtime/core/dtype.h"
 #include "runtime/core/tensor_view.h"
+#include "runtime/core/test_allocator.h"
 #include "runtime/core/test_in_directory.h"
 #include "runtime/core/testing.h"
 
@@ -61,6 +62,23 @@ TEST_F(ModuleTest, ForwardExecutesTheMethodOfThatName) {
   EXPECT_THAT(Elements(outputs[0]), ElementsAre(0, 2, 0, 4, 0, 6));
   EXPECT_THAT(Module(Path("m.belay")).forward(),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("forward")));
+}
+
+TEST_F(ModuleTest, UsesMemoryOfTheCaller) {
+  TestAllocator allocator;
+  alignas(128) std::byte fast[64];
+  {
+    Module module(Path("m.belay"), {.banks = {{"count", {{"fast", fast}}}, {"unknown", {}}},
+                                    .allocator = &allocator});
+    ASSERT_OK_AND_ASSIGN(const auto outputs, module.execute("count", {Floats(x_)}));
+    EXPECT_THAT(Elements(outputs[0]), ElementsAre(11, 22));
+    EXPECT_EQ(outputs[0].get_if<TensorView>()->data, fast);
+    ASSERT_OK_AND_ASSIGN(const auto sums, module.execute("add", {Floats(x_), Floats(y_)}));
+    EXPECT_TRUE(allocator.Contains(sums[0].get_if<TensorView>()->data));
+  }
+  Module small(Path("m.belay"), {.banks = {{"count", {{"fast", absl::MakeSpan(fast, 8)}}}}});
+  EXPECT_THAT(small.load_method("count"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at least 64 bytes, got 8")));
 }
 
 TEST_F(ModuleTest, KeepsStateBetweenCalls) {

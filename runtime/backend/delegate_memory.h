@@ -8,6 +8,8 @@ namespace belay {
 
 // A delegate uses a block of each while it executes; its content ends with the call.
 struct DelegateMemory {
+  explicit DelegateMemory(BlockAllocator* allocator = nullptr)
+      : arenas(allocator), scratch(allocator) {}
   ReusableBlocks arenas, scratch;
 };
 

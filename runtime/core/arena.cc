@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -22,9 +23,23 @@ absl::Status NoMemory(uint64_t bytes) {
 
 }  // namespace
 
-absl::StatusOr<AlignedBuffer> AlignedBuffer::Create(uint64_t bytes) {
+absl::StatusOr<AlignedBuffer> AlignedBuffer::Create(uint64_t bytes, BlockAllocator* allocator) {
   AlignedBuffer buffer;
   if (bytes == 0) return buffer;
+  if (allocator != nullptr) {
+    if (bytes > static_cast<uint64_t>(PTRDIFF_MAX)) return NoMemory(bytes);
+    buffer.size_ = static_cast<size_t>(bytes);
+    buffer.allocation_ = allocator->Allocate(buffer.size_, kArenaAlignment);
+    if (buffer.allocation_ == nullptr) return NoMemory(bytes);
+    buffer.allocator_ = allocator;
+    if (reinterpret_cast<uintptr_t>(buffer.allocation_) % kArenaAlignment != 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the allocator's block: expected an address that is a multiple of ", kArenaAlignment));
+    }
+    buffer.data_ = static_cast<std::byte*>(buffer.allocation_);
+    std::memset(buffer.data_, 0, buffer.size_);
+    return buffer;
+  }
   const bool huge = bytes >= 2 * kHugePage;
   const uint64_t alignment = huge ? kHugePage : kArenaAlignment;
   if (bytes > static_cast<uint64_t>(PTRDIFF_MAX) - alignment) return NoMemory(bytes);
@@ -40,7 +55,8 @@ absl::StatusOr<AlignedBuffer> AlignedBuffer::Create(uint64_t bytes) {
   return buffer;
 }
 
-absl::StatusOr<AlignedBuffer> AlignedBuffer::Reserve(uint64_t bytes) {
+absl::StatusOr<AlignedBuffer> AlignedBuffer::Reserve(uint64_t bytes, BlockAllocator* allocator) {
+  if (allocator != nullptr) return Create(bytes, allocator);
   AlignedBuffer buffer;
   if (bytes == 0) return buffer;
   if (bytes > static_cast<uint64_t>(PTRDIFF_MAX)) return NoMemory(bytes);
@@ -57,7 +73,7 @@ absl::StatusOr<AlignedBuffer> AlignedBuffer::Reserve(uint64_t bytes) {
 }
 
 absl::Status AlignedBuffer::Commit(uint64_t begin, uint64_t end) {
-  if (begin >= end) return absl::OkStatus();
+  if (begin >= end || !is_mapped_) return absl::OkStatus();
   const uint64_t page = static_cast<uint64_t>(getpagesize());
   begin = begin / page * page;
   if (mprotect(data_ + begin, static_cast<size_t>(end - begin), PROT_READ | PROT_WRITE) != 0) {
@@ -67,6 +83,7 @@ absl::Status AlignedBuffer::Commit(uint64_t begin, uint64_t end) {
 }
 
 void AlignedBuffer::Discard() {
+  if (allocator_ != nullptr) std::memset(data_, 0, size_);
   if (!is_mapped_) return;
   madvise(allocation_, size_, MADV_DONTNEED);
   mprotect(allocation_, size_, PROT_NONE);
@@ -75,6 +92,8 @@ void AlignedBuffer::Discard() {
 void AlignedBuffer::Free() {
   if (is_mapped_) {
     munmap(allocation_, size_);
+  } else if (allocator_ != nullptr) {
+    allocator_->Free(allocation_, size_);
   } else {
     std::free(allocation_);
   }
@@ -83,6 +102,7 @@ void AlignedBuffer::Free() {
 AlignedBuffer::AlignedBuffer(AlignedBuffer&& other) noexcept
     : allocation_(std::exchange(other.allocation_, nullptr)),
       is_mapped_(std::exchange(other.is_mapped_, false)),
+      allocator_(std::exchange(other.allocator_, nullptr)),
       data_(std::exchange(other.data_, nullptr)),
       size_(std::exchange(other.size_, 0)) {}
 
@@ -91,6 +111,7 @@ AlignedBuffer& AlignedBuffer::operator=(AlignedBuffer&& other) noexcept {
     Free();
     allocation_ = std::exchange(other.allocation_, nullptr);
     is_mapped_ = std::exchange(other.is_mapped_, false);
+    allocator_ = std::exchange(other.allocator_, nullptr);
     data_ = std::exchange(other.data_, nullptr);
     size_ = std::exchange(other.size_, 0);
   }

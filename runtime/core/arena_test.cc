@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "gtest/gtest.h"
+#include "runtime/core/test_allocator.h"
 #include "runtime/core/testing.h"
 
 namespace belay {
@@ -35,6 +36,40 @@ TEST(AlignedBufferTest, RejectsImpossibleSizes) {
   for (uint64_t size : {uint64_t{1} << 62, uint64_t{1} << 63, UINT64_MAX}) {
     EXPECT_THAT(AlignedBuffer::Create(size), StatusIs(absl::StatusCode::kResourceExhausted));
   }
+}
+
+TEST(AlignedBufferTest, BlocksOfAnAllocatorAreZeroedAndFreed) {
+  TestAllocator allocator;
+  allocator.largest = 100;
+  for (const auto create : {&AlignedBuffer::Create, &AlignedBuffer::Reserve}) {
+    ASSERT_OK_AND_ASSIGN(AlignedBuffer buffer, create(100, &allocator));
+    EXPECT_TRUE(allocator.Contains(buffer.data()));
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.data()) % kArenaAlignment, 0u);
+    ASSERT_OK(buffer.Commit(0, 100));
+    for (std::byte b : buffer.span()) EXPECT_EQ(b, std::byte{0});
+    buffer.data()[99] = std::byte{1};
+    AlignedBuffer moved = std::move(buffer);
+    moved.Discard();
+    ASSERT_OK(moved.Commit(0, 100));
+    EXPECT_EQ(moved.data()[99], std::byte{0});
+    ASSERT_OK_AND_ASSIGN(moved, create(0, &allocator));
+    EXPECT_THAT(create(101, &allocator), StatusIs(absl::StatusCode::kResourceExhausted));
+    EXPECT_THAT(create(UINT64_MAX, &allocator), StatusIs(absl::StatusCode::kResourceExhausted));
+  }
+  EXPECT_EQ(allocator.allocations, 2u);
+}
+
+TEST(AlignedBufferTest, RejectsAndFreesMisalignedBlocks) {
+  struct Misaligned final : BlockAllocator {
+    void* Allocate(size_t bytes, size_t) override { return memory + 8; }
+    void Free(void* block, size_t) override { freed = block; }
+    alignas(64) std::byte memory[128];
+    void* freed = nullptr;
+  } allocator;
+  EXPECT_THAT(AlignedBuffer::Create(64, &allocator),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       ::testing::HasSubstr("an address that is a multiple of 64")));
+  EXPECT_EQ(allocator.freed, allocator.memory + 8);
 }
 
 TEST(AlignedBufferTest, ReservedPagesAreCommittedAndDiscarded) {

@@ -7,15 +7,17 @@
 
 namespace belay {
 
-absl::StatusOr<std::shared_ptr<ReservedBlock>> ReservedBlock::Create(uint64_t bytes) {
+absl::StatusOr<std::shared_ptr<ReservedBlock>> ReservedBlock::Create(uint64_t bytes,
+                                                                     BlockAllocator* allocator) {
   auto block = std::make_shared<ReservedBlock>();
-  ABSL_ASSIGN_OR_RETURN(block->buffer, AlignedBuffer::Reserve(bytes));
+  ABSL_ASSIGN_OR_RETURN(block->buffer, AlignedBuffer::Reserve(bytes, allocator));
   return block;
 }
 
 absl::StatusOr<ReservedMemory> ReservedMemory::Create(uint64_t bytes, size_t tensors,
                                                       MemoryBudget& memory) {
-  ABSL_ASSIGN_OR_RETURN(std::shared_ptr<ReservedBlock> block, ReservedBlock::Create(bytes));
+  ABSL_ASSIGN_OR_RETURN(std::shared_ptr<ReservedBlock> block,
+                        ReservedBlock::Create(bytes, memory.allocator()));
   return ReservedMemory(std::move(block), tensors, memory);
 }
 

@@ -18,15 +18,17 @@ namespace belay {
 // Address space, which several users may share (reusable_blocks.h).
 struct ReservedBlock {
   //   kResourceExhausted  the system has no address space of this size
-  static absl::StatusOr<std::shared_ptr<ReservedBlock>> Create(uint64_t bytes);
+  static absl::StatusOr<std::shared_ptr<ReservedBlock>> Create(uint64_t bytes,
+                                                               BlockAllocator* allocator = nullptr);
   AlignedBuffer buffer;
   uint64_t discards = 0;  // calls of ReservedMemory::Discard()
 };
 
 class ReservedMemory {
  public:
-  // Reserves address space and charges nothing. `memory` is charged by Touch() and must outlive its
-  // calls; destruction gives nothing back. `tensors`: number of those in the block.
+  // Reserves address space, or a block of `memory`'s allocator, and charges nothing. `memory` is
+  // charged by Touch() and must outlive its calls; destruction gives nothing back. `tensors`: number
+  // of those in the block.
   //   kResourceExhausted  the system has no address space of this size
   static absl::StatusOr<ReservedMemory> Create(uint64_t bytes, size_t tensors,
                                                MemoryBudget& memory);

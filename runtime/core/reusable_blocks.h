@@ -17,6 +17,8 @@ namespace belay {
 // at a time, and must not expect its content after a call. Not thread-safe. Charges nothing.
 class ReusableBlocks {
  public:
+  // `allocator`: null for the C library's; must outlive the object.
+  explicit ReusableBlocks(BlockAllocator* allocator = nullptr) : allocator_(allocator) {}
   // Returns at least `bytes`, aligned to kArenaAlignment, valid as long as this object.
   //   kResourceExhausted  out of memory
   absl::StatusOr<std::byte*> Get(uint64_t bytes);
@@ -25,6 +27,7 @@ class ReusableBlocks {
   absl::StatusOr<std::shared_ptr<ReservedBlock>> Reserve(uint64_t bytes);
 
  private:
+  BlockAllocator* allocator_;
   std::vector<AlignedBuffer> blocks_;
   std::vector<std::shared_ptr<ReservedBlock>> reserved_;
 };

@@ -75,7 +75,8 @@ absl::StatusOr<Method> Method::Load(const Program& program, std::string_view nam
     ABSL_RETURN_IF_ERROR(
         memory->Take(bound.bytes(), absl::StrCat("the tables of method ", Quoted(plan->name))));
   }
-  auto arena = std::make_unique<MemoryBudget>("arena_bytes", program.limits().arena_bytes, memory);
+  auto arena = std::make_unique<MemoryBudget>("arena_bytes", program.limits().arena_bytes, memory,
+                                              options.allocator);
   ABSL_ASSIGN_OR_RETURN(std::unique_ptr<SlotTable> slots,
                         SlotTable::Create(*plan, *arena, options.banks));
   ABSL_ASSIGN_OR_RETURN(MethodCode code, MethodCode::Resolve(program, slots.get(), kernels,
@@ -87,7 +88,7 @@ absl::StatusOr<Method> Method::Load(const Program& program, std::string_view nam
         slots->AllocateMemory(state, shared_memory == nullptr ? nullptr : &shared_memory->arenas));
     if (state == nullptr) slots->ResetState();
   }
-  ABSL_RETURN_IF_ERROR(code.Prepare(memory, options.backend_options,
+  ABSL_RETURN_IF_ERROR(code.Prepare(memory, arena->allocator(), options.backend_options,
                                     shared_memory == nullptr ? nullptr : &shared_memory->scratch));
   slots->EmptyDynamicTensors();
   const bool movable = slots->has_movable_outputs();

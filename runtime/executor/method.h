@@ -28,6 +28,7 @@
 
 namespace belay {
 
+class BlockAllocator;   // runtime/core/arena.h
 struct DelegateMemory;  // runtime/backend/delegate_memory.h
 
 // Optional arguments of Method::Load.
@@ -48,6 +49,11 @@ struct MethodOptions {
   // the same memory; the outputs of one are valid until another one executes. An arena of tensors
   // with dynamic sizes needs memory for the largest sizes.
   absl::Span<const BankMemory> banks = {};
+  // Source of the method's other memory: banks, state, copies of inputs and constants, working
+  // memory of kernels and delegates, weights that backends pack. Null: that of `memory`, or the C
+  // library's. Tables of the program and of libraries (XNNPACK) are not from it. Must outlive the
+  // method.
+  BlockAllocator* allocator = nullptr;
   // Threads that work on each instruction. Results are the same for any number of threads, and for
   // null.
   ThreadPool* threads = nullptr;

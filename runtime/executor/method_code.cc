@@ -302,17 +302,17 @@ absl::Status MethodCode::CheckOverlays(const Record& record) const {
   return absl::OkStatus();
 }
 
-absl::Status MethodCode::Prepare(MemoryBudget* memory, const OptionLookup* options,
-                                 ReusableBlocks* shared_scratch) {
+absl::Status MethodCode::Prepare(MemoryBudget* memory, BlockAllocator* allocator,
+                                 const OptionLookup* options, ReusableBlocks* shared_scratch) {
   memory_ = memory;
   if (memory != nullptr) {
     ABSL_RETURN_IF_ERROR(memory->Take(scratch_needed_, "working memory of kernels"));
     ABSL_RETURN_IF_ERROR(memory->Take(calls_needed_, "calls of kernels"));
   }
-  delegate_memory_ =
-      std::make_unique<MemoryBudget>("delegate_bytes", program_->limits().delegate_bytes, memory);
+  delegate_memory_ = std::make_unique<MemoryBudget>(
+      "delegate_bytes", program_->limits().delegate_bytes, memory, allocator);
   MemoryBudget& delegates = *delegate_memory_;
-  if (!plan_->delegates.empty()) shared_memory_ = std::make_unique<DelegateMemory>();
+  if (!plan_->delegates.empty()) shared_memory_ = std::make_unique<DelegateMemory>(allocator);
   handles_.resize(plan_->delegates.size());
   for (size_t i = 0; i < records_.size(); ++i) {
     if (records_[i].kind != Record::Kind::kDelegate) continue;
@@ -328,16 +328,16 @@ absl::Status MethodCode::Prepare(MemoryBudget* memory, const OptionLookup* optio
   const uint64_t scratch = std::max(scratch_needed_, of_delegates);
   committed_scratch_ = static_cast<size_t>(scratch);
   if (checked_scratch_ > scratch) {
-    ABSL_ASSIGN_OR_RETURN(scratch_, AlignedBuffer::Reserve(checked_scratch_));
+    ABSL_ASSIGN_OR_RETURN(scratch_, AlignedBuffer::Reserve(checked_scratch_, allocator));
     ABSL_RETURN_IF_ERROR(scratch_.Commit(0, scratch));
     scratch_data_ = scratch_.data();
   } else if (shared_scratch == nullptr) {
-    ABSL_ASSIGN_OR_RETURN(scratch_, AlignedBuffer::Create(scratch));
+    ABSL_ASSIGN_OR_RETURN(scratch_, AlignedBuffer::Create(scratch, allocator));
     scratch_data_ = scratch_.data();
   } else {
     ABSL_ASSIGN_OR_RETURN(scratch_data_, shared_scratch->Get(scratch));
   }
-  ABSL_ASSIGN_OR_RETURN(calls_, AlignedBuffer::Create(calls_needed_));
+  ABSL_ASSIGN_OR_RETURN(calls_, AlignedBuffer::Create(calls_needed_, allocator));
   for (size_t i = 0; i < records_.size(); ++i) {
     Record& record = records_[i];
     record.context =

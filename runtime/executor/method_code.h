@@ -49,7 +49,8 @@ class MethodCode {
   // defaults. Call once, after the slots have their memory.
   //   kResourceExhausted  Limits::delegate_bytes, or `memory`, which is charged unless null, and
   //                       must outlive the object
-  absl::Status Prepare(MemoryBudget* memory, const OptionLookup* options,
+  // `allocator`: source of the memory, null for the C library's.
+  absl::Status Prepare(MemoryBudget* memory, BlockAllocator* allocator, const OptionLookup* options,
                        ReusableBlocks* shared_scratch = nullptr);
 
   // Fixes the calls on inputs and movable outputs at their current addresses (Kernel::fix_call).

@@ -95,7 +95,7 @@ absl::StatusOr<MethodInputs> MethodInputs::Create(SlotTable* slots, MemoryBudget
   } else {
     ABSL_RETURN_IF_ERROR(memory.Take(
         bytes, absl::StrCat("method ", Quoted(plan.name), ": memory for copies of inputs")));
-    ABSL_ASSIGN_OR_RETURN(inputs.copies_, AlignedBuffer::Create(bytes));
+    ABSL_ASSIGN_OR_RETURN(inputs.copies_, AlignedBuffer::Create(bytes, memory.allocator()));
     data = inputs.copies_.data();
   }
   for (size_t i = 0; i < count; ++i) {

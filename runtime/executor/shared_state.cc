@@ -160,7 +160,8 @@ absl::Status SharedState::AddBuffers(const Program& program,
 }
 
 absl::StatusOr<SharedState> SharedState::Create(const Program& program,
-                                                absl::Span<const std::string> methods) {
+                                                absl::Span<const std::string> methods,
+                                                BlockAllocator* allocator) {
   SharedState shared;
   ABSL_RETURN_IF_ERROR(shared.AddBuffers(program, methods));
   uint64_t bytes = 0;
@@ -177,7 +178,7 @@ absl::StatusOr<SharedState> SharedState::Create(const Program& program,
     bytes = *aligned;
   }
   // Not Create(): a huge page would use memory for the neighbors of a written row.
-  ABSL_ASSIGN_OR_RETURN(shared.memory_, AlignedBuffer::Reserve(bytes));
+  ABSL_ASSIGN_OR_RETURN(shared.memory_, AlignedBuffer::Reserve(bytes, allocator));
   ABSL_RETURN_IF_ERROR(shared.memory_.Commit(0, bytes));
   for (auto& [name, buffer] : shared.buffers_) {
     if (buffer.bytes > 0) buffer.view.data = shared.memory_.data() + buffer.offset;

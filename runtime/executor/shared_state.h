@@ -29,8 +29,10 @@ class SharedState {
   //                       names the buffer and both methods
   //   kResourceExhausted  out of memory, or Limits::arena_bytes; or constants overlap so that
   //                       comparing initial contents would cost more than the program's bytes
+  // `allocator`: source of the memory, null for the system's; must outlive the result.
   static absl::StatusOr<SharedState> Create(const Program& program,
-                                            absl::Span<const std::string> methods = {});
+                                            absl::Span<const std::string> methods = {},
+                                            BlockAllocator* allocator = nullptr);
 
   // Creates the state of these methods in row `row` of a state whose buffers have a row per
   // sequence: buffer X of sizes [1, ...] is X[row, ...] of `rows`, or batch.X[row, ...]. Nothing is

@@ -89,7 +89,8 @@ absl::StatusOr<void*> SlotTable::ConstantData(const TensorPlan& tensor, MemoryBu
   // them.
   if (aligned || tensor.constant.empty()) return const_cast<std::byte*>(data);
   ABSL_RETURN_IF_ERROR(memory.Take(tensor.constant.size(), "a copy of a misaligned constant"));
-  ABSL_ASSIGN_OR_RETURN(AlignedBuffer copy, AlignedBuffer::Create(tensor.constant.size()));
+  ABSL_ASSIGN_OR_RETURN(AlignedBuffer copy,
+                        AlignedBuffer::Create(tensor.constant.size(), memory.allocator()));
   std::memcpy(copy.data(), data, tensor.constant.size());
   copied_constants_.push_back(std::move(copy));
   return copied_constants_.back().data();
@@ -159,8 +160,9 @@ absl::Status SlotTable::AllocateBanks(ReusableBlocks* arenas) {
     const size_t tensors =
         absl::c_count_if(tensor_plans_, [](const TensorPlan* tensor) { return tensor != nullptr; });
     ABSL_ASSIGN_OR_RETURN(std::shared_ptr<ReservedBlock> block,
-                          arenas == nullptr ? ReservedBlock::Create(plan_.arena_bytes)
-                                            : arenas->Reserve(plan_.arena_bytes));
+                          arenas == nullptr
+                              ? ReservedBlock::Create(plan_.arena_bytes, memory_->allocator())
+                              : arenas->Reserve(plan_.arena_bytes));
     reserved_.emplace(std::move(block), tensors, *memory_);
     bank_data_[0] = reserved_->data();
     return TouchStaticTensors();
@@ -172,7 +174,8 @@ absl::Status SlotTable::AllocateBanks(ReusableBlocks* arenas) {
     } else if (arenas != nullptr && plan_.banks.size() == 1 && bank.alignment == kArenaAlignment) {
       ABSL_ASSIGN_OR_RETURN(bank_data_[i], arenas->Get(bank.bytes));
     } else {
-      ABSL_ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Create(AllocatedBytes(bank)));
+      ABSL_ASSIGN_OR_RETURN(AlignedBuffer buffer,
+                            AlignedBuffer::Create(AllocatedBytes(bank), memory_->allocator()));
       const uint64_t excess = reinterpret_cast<uintptr_t>(buffer.data()) % bank.alignment;
       bank_data_[i] = buffer.data() + (excess == 0 ? 0 : bank.alignment - excess);
       allocated_banks_.push_back(std::move(buffer));
@@ -184,7 +187,7 @@ absl::Status SlotTable::AllocateBanks(ReusableBlocks* arenas) {
 absl::Status SlotTable::AllocateMemory(SharedState* shared, ReusableBlocks* arenas) {
   ABSL_RETURN_IF_ERROR(AllocateBanks(arenas));
   if (shared == nullptr) {
-    ABSL_ASSIGN_OR_RETURN(state_, AlignedBuffer::Create(plan_.state_bytes));
+    ABSL_ASSIGN_OR_RETURN(state_, AlignedBuffer::Create(plan_.state_bytes, memory_->allocator()));
   }
   for (uint32_t v = 0; v < slots_.size(); ++v) {
     const TensorPlan* tensor = tensor_plans_[v];

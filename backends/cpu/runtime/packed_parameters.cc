@@ -55,7 +55,7 @@ absl::StatusOr<absl::Span<const std::byte>> PackedParameters::Find(std::string_v
   }
   const auto take = [&](uint64_t bytes) -> absl::StatusOr<AlignedBuffer> {
     ABSL_RETURN_IF_ERROR(memory_.Take(bytes, "a packed parameter"));
-    return AlignedBuffer::Create(bytes);
+    return AlignedBuffer::Create(bytes, memory_.allocator());
   };
   AlignedBuffer aligned;  // of elements that are misaligned in the file
   if (reinterpret_cast<uintptr_t>(raw.data()) % element != 0) {

@@ -131,7 +131,8 @@ absl::StatusOr<json> Profile(const belay_program* program, const belay_value* in
                                         .backend_options = known.backend_options,
                                         .num_backend_options = known.num_backend_options,
                                         .banks = nullptr,
-                                        .num_banks = 0};
+                                        .num_banks = 0,
+                                        .allocator = nullptr};
   ABSL_ASSIGN_OR_RETURN(
       const auto method,
       LoadMethod(program, known.method == nullptr ? "forward" : known.method, &options));
