@@ -2,6 +2,7 @@
 
 #include "backends/cpu/aot/passes/assign_layouts.h"
 #include "backends/cpu/aot/passes/contiguous_results.h"
+#include "backends/cpu/aot/passes/flush_subnormals.h"
 #include "backends/cpu/aot/passes/fuse_attention.h"
 #include "backends/cpu/aot/passes/fuse_conv2d_chains.h"
 #include "backends/cpu/aot/passes/fuse_epilogues.h"
@@ -91,6 +92,7 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
       FuseAttention(handles, &diagnostics),
       // Folds sums of constant masks.
       exir::PropagateConstants(),
+      FlushSubnormals(),
       exir::FoldExpands(),
       SimplifyCopies(handles),
       FusePixelShuffle(handles),
