@@ -79,6 +79,12 @@ struct VolumeWindow {
   }
 };
 
+// Sizes [n, c, ...] as [n, depth, height, width].
+inline std::array<int64_t, 4> VolumeSizes(const Sizes& sizes) {
+  const int last = sizes.size() - 1;
+  return {sizes[0], sizes.size() == 5 ? sizes[2] : 1, sizes[last - 1], sizes[last]};
+}
+
 // Floats of the packed weight per tap and input channel of a group. Precondition: the packed size does
 // not overflow.
 inline int64_t PackedTapFloats(int64_t groups, int64_t k, int64_t out_channels) {

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 #include "backends/cpu/convolution_calls.h"
 #include "backends/cpu/kernels/epilogue_of.h"
@@ -25,12 +24,6 @@ namespace belay::cpu {
 namespace {
 
 using Call = GeneralConvolutionCall<KernelArguments>;
-
-// Sizes [n, c, ...] as [n, depth, height, width].
-std::array<int64_t, 4> VolumeSizes(const Sizes& sizes) {
-  const int last = sizes.size() - 1;
-  return {sizes[0], sizes.size() == 5 ? sizes[2] : 1, sizes[last - 1], sizes[last]};
-}
 
 // The memory of a call: a padded copy of volumes with few channels, and the memory of each thread. In
 // the copy a whole row of a window is one tap.
@@ -70,21 +63,6 @@ struct Memory {
 };
 
 constexpr size_t kMostShortTaps = 128;
-
-// Returns the window of a convolution over images; nullopt for transposed ones and for volumes.
-std::optional<Window> ImageWindow(const Call& call) {
-  if (call.transposed || call.window.spatial != 2) return std::nullopt;
-  Window w;
-  for (size_t s = 0; s < 2; ++s) {
-    const WindowAxis& axis = call.window.axes[1 + s];
-    w.kernel_size[s] = axis.kernel;
-    w.stride[s] = axis.stride;
-    w.dilation[s] = axis.dilation;
-    w.padding[s] = axis.padding;
-    w.padding_after[s] = axis.padding_after;
-  }
-  return w;
-}
 
 class Convolution {
  public:
@@ -328,10 +306,9 @@ absl::Status RunConvolution(KernelContext& context, const Call& call) {
   ABSL_RETURN_IF_ERROR(CheckPixelLayout(*out, call.transposed || call.epilogue.other != nullptr));
   ABSL_ASSIGN_OR_RETURN(const EpilogueF32 epilogue, EpilogueOf(call.epilogue, *out));
   if (out->numel() == 0) return absl::OkStatus();
-  if (const std::optional<Window> window = ImageWindow(call);
-      window.has_value() && IsPixelConvolution(*call.input, *window, call.groups, *out)) {
-    return RunPixelConvolution(context, *call.input, *call.weight, *window, call.groups, epilogue,
-                               *out);
+  if (!call.transposed && IsPixelConvolution(*call.input, call.window, call.groups, *out)) {
+    return RunPixelConvolution(context, *call.input, *call.weight, call.window, call.groups,
+                               epilogue, *out);
   }
   const Memory memory(call, PixelStrips(*out, call.weight->numel()).size(), context.num_threads());
   ABSL_ASSIGN_OR_RETURN(std::byte * scratch, ScratchArray<std::byte>(context, memory.bytes));
@@ -346,9 +323,8 @@ uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
   const uint64_t bytes = ScratchBytesOf<std::byte>(
       Memory(call, PixelStrips::SizeFor(context, call.weight->numel()), context.num_threads())
           .bytes);
-  const std::optional<Window> window = ImageWindow(call);
-  if (!window.has_value()) return bytes;
-  return std::max(bytes, PixelConvolutionScratch(context, *call.input, *window, call.groups));
+  if (call.transposed) return bytes;
+  return std::max(bytes, PixelConvolutionScratch(context, *call.input, call.window, call.groups));
 }
 
 constexpr OperatorFacts kFacts = {.work = {WorkRule::Kind::kConvolution},

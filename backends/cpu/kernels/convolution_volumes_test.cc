@@ -124,6 +124,24 @@ TEST_F(ConvolutionVolumesTest, GroupsOfAVectorOfFilters) {
   }
 }
 
+TEST_F(ConvolutionVolumesTest, VolumesOfAVectorOfFilters) {
+  const Convolution cases[] = {
+      {{2, 16, 4, 5, 14}, 16, 1, false, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}},
+      {{1, 25, 5, 9, 17}, 11, 1, false, {2, 3, 3}, {2, 1, 1}, {1, 0, 2}, {0, 0, 0}, {3, 1, 1}},
+      {{2, 8, 3, 7, 33}, 9, 1, false, {3, 2, 3}, {1, 2, 2}, {2, 1, 1}, {0, 0, 0}, {1, 2, 1}},
+      {{1, 32, 3, 40, 15}, 32, 2, false, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}},
+  };
+  for (const Convolution& c : cases) {
+    for (bool other : {false, true}) {
+      ASSERT_TRUE(comparison_.Compare(CallOf(c, true, other)));
+    }
+    ASSERT_TRUE(comparison_.Compare(CallOf(c, false, true, {"none", "mul", -1, 2})));
+    KernelCall call = CallOf(c);
+    call.output_layout = Layout::kRowMajor;
+    ASSERT_TRUE(comparison_.Compare(call));
+  }
+}
+
 TEST_F(ConvolutionVolumesTest, TransposedImages) {
   const Convolution cases[] = {
       {{1, 16, 5, 6}, 24, 1, true, {4, 4}, {2, 2}, {1, 1}, {0, 0}, {1, 1}},

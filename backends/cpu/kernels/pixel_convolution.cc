@@ -21,8 +21,9 @@ namespace {
 constexpr int64_t kPixel = int64_t{kPixelFloats};
 static_assert(kPixel == kNarrowGroup);
 constexpr int64_t kLeastFilters = kPixel / 2 + 1;  // with fewer, lanes would be unused
+constexpr int64_t kLeastChannels = 8;              // of a single group
 constexpr int64_t kLeastWidth = 14;                // with less, copies take too much of the time
-constexpr int64_t kMostTaps = 64;                  // of blocks of 16 channels
+constexpr int64_t kMostTaps = 128;                 // of blocks of 16 channels
 // Floats of a copy, a part of the L2 cache, if two lines of results need no more.
 constexpr int64_t kCopyFloats = 32 << 10;
 
@@ -32,97 +33,107 @@ struct PixelCopy {
   int64_t lines = 2;  // of results that are computed from a copy; one more if it is the last one
   CheckedInt pixels = 0;  // of a row
   CheckedInt row = 0;     // floats
+  CheckedInt plane = 0;   // floats of the rows of a plane of the window
   CheckedInt floats = 0;
 
   // `channels` is that of a group, `height` that of the results.
-  PixelCopy(const Sizes& images, int64_t channels, const Window& w, int64_t height)
+  PixelCopy(const Sizes& images, int64_t channels, const VolumeWindow& w, int64_t height)
       : blocks((channels + kPixel - 1) / kPixel) {
-    pixels = CheckedInt(images[3]) + w.padding[1] + w.padding_after[1];
+    const auto& [z, y, x] = w.axes;
+    pixels = CheckedInt(VolumeSizes(images)[3]) + x.padding + x.padding_after;
     row = pixels * (blocks * kPixel);
-    const CheckedInt reach = CheckedInt(w.kernel_size[0] - 1) * w.dilation[0];
-    const auto floats_of = [&](int64_t count) {
+    const CheckedInt reach = CheckedInt(y.kernel - 1) * y.dilation;
+    const auto plane_of = [&](int64_t count) {
       return (CheckedInt(std::min(count + height % 2, height)) + reach) * row;
     };
     while (lines < height) {
-      const CheckedInt more = floats_of(lines + 2);
+      const CheckedInt more = plane_of(lines + 2) * z.kernel;
       if (!more.ok() || more.value() > kCopyFloats) break;
       lines += 2;
     }
-    floats = floats_of(lines);
+    plane = plane_of(lines);
+    floats = plane * z.kernel;
   }
 };
 
 }  // namespace
 
-bool IsPixelConvolution(const TensorView& images, const Window& w, int64_t groups,
+bool IsPixelConvolution(const TensorView& images, const VolumeWindow& w, int64_t groups,
                         const TensorView& out) {
   const int64_t k = images.sizes[1] / groups, n = out.sizes[1] / groups;
-  const CheckedInt taps =
-      CheckedInt(w.kernel_size[0]) * w.kernel_size[1] * ((k + kPixel - 1) / kPixel);
-  return HasPixelGemm() && groups > 1 && IsChannelsLast(out) && n >= kLeastFilters && n <= kPixel &&
-         k > 0 && !IsNarrowGroup(groups, k, n) && w.taps() > 1 && taps.ok() &&
-         taps.value() <= kMostTaps && w.stride == std::array<int64_t, 2>{1, 1} &&
-         out.sizes[2] >= int64_t{kLeastPixelLines} && out.sizes[3] >= kLeastWidth;
+  const auto& [z, y, x] = w.axes;
+  const CheckedInt taps = w.taps() * ((k + kPixel - 1) / kPixel);
+  const std::array<int64_t, 4> sizes = VolumeSizes(out.sizes);
+  return HasPixelGemm() && HasChannelsInnermost(images) && HasChannelsInnermost(out) &&
+         n >= kLeastFilters && n <= kPixel && k >= (groups == 1 ? kLeastChannels : 1) &&
+         !IsNarrowGroup(groups, k, n) && w.taps().ok() && w.taps().value() > 1 && taps.ok() &&
+         taps.value() <= kMostTaps && y.stride == 1 && x.stride == 1 &&
+         sizes[2] >= int64_t{kLeastPixelLines} && sizes[3] >= kLeastWidth;
 }
 
 absl::Status RunPixelConvolution(const KernelContext& context, const TensorView& images,
-                                 const TensorView& filters, const Window& w, int64_t groups,
+                                 const TensorView& filters, const VolumeWindow& w, int64_t groups,
                                  const EpilogueF32& epilogue, const TensorView& out) {
-  const int64_t channels = images.sizes[1], in_height = images.sizes[2], width = images.sizes[3];
-  const int64_t filters_count = out.sizes[1], height = out.sizes[2];
+  const auto& [z, y, x] = w.axes;
+  const auto [batch, in_depth, in_height, width] = VolumeSizes(images.sizes);
+  const std::array<int64_t, 4> sizes = VolumeSizes(out.sizes);
+  const int64_t depth = sizes[1], height = sizes[2];
+  const int64_t channels = images.sizes[1], filters_count = out.sizes[1];
   const int64_t k = channels / groups, n = filters_count / groups;
   const PixelCopy copy(images.sizes, k, w, height);
   ABSL_ASSIGN_OR_RETURN(float* const copies,
                         ScratchArray<float>(context, copy.floats * context.num_threads()));
-  const int64_t row = copy.row.value(), plane = copy.pixels.value() * kPixel;
-  const int64_t line_floats = out.sizes[3] * filters_count, terms = w.taps() * k;
+  const int64_t row = copy.row.value(), plane = copy.plane.value();
+  const int64_t block_floats = copy.pixels.value() * kPixel;
+  const int64_t line_floats = sizes[3] * filters_count, terms = w.taps().value() * k;
   const int64_t blocks = std::max<int64_t>((height + copy.lines - 2) / copy.lines, 1);
-  const int64_t units = out.sizes[0] * blocks * groups;
+  const int64_t units = batch * depth * blocks * groups;
   const double work = static_cast<double>(out.numel()) * static_cast<double>(terms);
   RunRanges(context, units, 1, work, [&](int part, int64_t first, int64_t last) {
     float* const mine = copies + part * copy.floats.value();
     std::fill_n(mine, copy.floats.value(), 0.0f);
     std::array<PixelTap, kMostTaps> taps;
-    PixelGemmArgs g = {.pixels = static_cast<size_t>(out.sizes[3]),
+    PixelGemmArgs g = {.pixels = static_cast<size_t>(sizes[3]),
                        .columns = static_cast<size_t>(n),
                        .taps = taps.data(),
                        .a_line = static_cast<size_t>(row),
                        .ldc = static_cast<size_t>(filters_count),
                        .c_line = static_cast<size_t>(line_floats)};
-    for (int64_t j = 0; j < w.kernel_size[0]; ++j) {
-      for (int64_t i = 0; i < w.kernel_size[1]; ++i) {
-        for (int64_t block = 0; block < copy.blocks; ++block) {
-          taps[g.num_taps++] = {
-              .a = mine + j * w.dilation[0] * row + block * plane + i * w.dilation[1] * kPixel,
-              .k = static_cast<size_t>(std::min(kPixel, k - block * kPixel))};
-        }
+    for (int64_t t = 0; t < z.kernel * y.kernel * x.kernel; ++t) {
+      const float* const tap = mine + t / x.kernel / y.kernel * plane +
+                               t / x.kernel % y.kernel * y.dilation * row +
+                               t % x.kernel * x.dilation * kPixel;
+      for (int64_t block = 0; block < copy.blocks; ++block) {
+        taps[g.num_taps++] = {.a = tap + block * block_floats,
+                              .k = static_cast<size_t>(std::min(kPixel, k - block * kPixel))};
       }
     }
     Budget::Pace pace;
     for (int64_t unit = first; unit < last; ++unit) {
       const int64_t group = unit % groups, number = unit / groups % blocks;
-      const int64_t image = unit / groups / blocks;
+      const int64_t image_plane = unit / groups / blocks;
       const int64_t line = number * copy.lines;
       const int64_t lines = number + 1 < blocks ? copy.lines : height - line;
       if (pace.Stop(copy.floats.value())) return;
-      const float* const source =
-          images.as<const float>() + image * in_height * width * channels + group * k;
-      const int64_t rows = lines + (w.kernel_size[0] - 1) * w.dilation[0];
-      for (int64_t r = 0; r < rows; ++r) {
-        float* const to = mine + r * row;
-        const int64_t y = line - w.padding[0] + r;
-        if (y < 0 || y >= in_height) {
+      const int64_t rows = lines + (y.kernel - 1) * y.dilation;
+      for (int64_t i = 0; i < z.kernel * rows; ++i) {
+        float* const to = mine + i / rows * plane + i % rows * row;
+        const int64_t from_z = image_plane % depth * z.stride - z.padding + i / rows * z.dilation;
+        const int64_t from_y = line - y.padding + i % rows;
+        if (from_z < 0 || from_z >= in_depth || from_y < 0 || from_y >= in_height) {
           std::fill_n(to, row, 0.0f);
           continue;
         }
+        const int64_t from = (image_plane / depth * in_depth + from_z) * in_height + from_y;
+        const float* const source = images.as<const float>() + from * width * channels + group * k;
         for (int64_t block = 0; block < copy.blocks; ++block) {
-          CopyPixels(source + y * width * channels + block * kPixel, static_cast<size_t>(channels),
+          CopyPixels(source + block * kPixel, static_cast<size_t>(channels),
                      static_cast<size_t>(width),
                      static_cast<size_t>(std::min(kPixel, k - block * kPixel)),
-                     to + block * plane + w.padding[1] * kPixel);
+                     to + block * block_floats + x.padding * kPixel);
         }
       }
-      const int64_t at = (image * height + line) * line_floats + group * n;
+      const int64_t at = (image_plane * height + line) * line_floats + group * n;
       g.lines = static_cast<size_t>(lines);
       g.b =
           filters.as<const float>() + group / 2 * kPanelColumns * terms + group % 2 * kNarrowGroup;
@@ -137,11 +148,14 @@ absl::Status RunPixelConvolution(const KernelContext& context, const TensorView&
 }
 
 uint64_t PixelConvolutionScratch(const KernelContext& context, const TensorView& images,
-                                 const Window& w, int64_t groups) {
+                                 const VolumeWindow& w, int64_t groups) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
-  if (!out.ok() || (*out)->rank() != 4 || !IsPixelConvolution(images, w, groups, **out)) return 0;
+  if (!out.ok() || (*out)->rank() != images.rank() || (*out)->rank() < 4 ||
+      !IsPixelConvolution(images, w, groups, **out)) {
+    return 0;
+  }
   const CheckedInt floats =
-      PixelCopy(images.sizes, images.sizes[1] / groups, w, (*out)->sizes[2]).floats;
+      PixelCopy(images.sizes, images.sizes[1] / groups, w, VolumeSizes((*out)->sizes)[2]).floats;
   // Smaller images may have larger copies, of more lines.
   const CheckedInt most = floats.ok() ? CheckedInt(std::max(floats.value(), kCopyFloats)) : floats;
   return ScratchBytesOf<float>(most * context.num_threads());

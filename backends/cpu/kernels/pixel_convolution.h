@@ -1,4 +1,4 @@
-// Grouped convolutions of images with few filters per group, over padded copies.
+// Convolutions of images and volumes with few filters per group, over padded copies.
 //
 // The channels of a group are copied from some image rows to pixels of 16 channels, so that each tap
 // of a line of results is an operand of PixelGemm (runtime/kernels/packed/pixel_gemm.h). In place, pixels
@@ -9,27 +9,28 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "backends/cpu/calls.h"
+#include "backends/cpu/convolution_calls.h"
 #include "runtime/core/tensor_view.h"
 #include "runtime/kernel_interface/kernel.h"
 #include "runtime/kernels/packed/epilogue.h"
 
 namespace belay::cpu {
 
-// Whether the convolution of channels last images is supported and faster so: a result that is
-// channels last, of several lines of at least 14 pixels, stride 1, and groups of 9 to 16 filters that are
-// not narrow (runtime/kernels/packed/narrow_groups.h).
-bool IsPixelConvolution(const TensorView& images, const Window& window, int64_t groups,
+// Whether the convolution is supported and faster so: channels last operands, results of several lines
+// of at least 14 pixels, stride 1 in a plane, and groups of 9 to 16 filters that are not narrow
+// (runtime/kernels/packed/narrow_groups.h), or a single one with at least 8 channels.
+bool IsPixelConvolution(const TensorView& images, const VolumeWindow& window, int64_t groups,
                         const TensorView& out);
 
 // Computes a result that is not empty. `filters`: prepacked groups (packed_weights.h). Needs the working
 // memory that PixelConvolutionScratch returns. Precondition: IsPixelConvolution.
 absl::Status RunPixelConvolution(const KernelContext& context, const TensorView& images,
-                                 const TensorView& filters, const Window& window, int64_t groups,
-                                 const EpilogueF32& epilogue, const TensorView& out);
+                                 const TensorView& filters, const VolumeWindow& window,
+                                 int64_t groups, const EpilogueF32& epilogue,
+                                 const TensorView& out);
 
 uint64_t PixelConvolutionScratch(const KernelContext& context, const TensorView& images,
-                                 const Window& window, int64_t groups);
+                                 const VolumeWindow& window, int64_t groups);
 
 }  // namespace belay::cpu
 

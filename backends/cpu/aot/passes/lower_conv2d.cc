@@ -38,6 +38,10 @@ constexpr double kWorthwhile = 0.75;
 // Cost of reading a weight or transforming an element, in multiply-adds.
 constexpr double kElementWork = 8;
 
+// Filters of a vector. Its multiply-adds each load an operand of their own, which costs as much as 0.4
+// multiply-adds; conv2d and convolution then compute whole lines of pixels.
+constexpr double kVectorFilters = 16, kVectorWork = 1.4;
+
 // Terms of a sum over channels and planes from which F(2 x 2, 3 x 3) is about as accurate as conv2d
 // (winograd.h): the bounds differ by 16 %.
 constexpr int64_t kAccurateTerms = 24;
@@ -48,11 +52,12 @@ double WinogradShare(WinogradTile tile, double images, const Sizes& out, double 
                      double out_channels, double planes) {
   const WinogradTiles of_image(tile, out[0], out[1]);
   const auto products = static_cast<double>(WinogradProducts(tile));
+  const double work = products * (out_channels <= kVectorFilters ? kVectorWork : 1);
   const double tiles = images * static_cast<double>(of_image.down * of_image.across);
   const double results = images * static_cast<double>(out[0] * out[1]);
   const double transforms =
       tiles * products * kElementWork * (1 / channels + 1 / out_channels) / planes;
-  return (products * (tiles + kElementWork) + transforms) / (9 * (results + kElementWork));
+  return (work * (tiles + kElementWork) + transforms) / (9 * (results + kElementWork));
 }
 
 class Conv2dLowering : NodeLowering {

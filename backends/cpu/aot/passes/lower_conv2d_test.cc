@@ -222,6 +222,8 @@ TEST(LowerConv2d, UsesAccurateWinogradByDefault) {
       // The window's planes share the transforms, which cost too much for 16 filters of one plane.
       {Winograd::kAccurate, "32,6,24,24", "16,32,3,3,3", "1], [1], [1], false, [0",
        "winograd_convolution", "f32[49152]"},  // 3 x 16 x 32 x 32
+      {Winograd::kAccurate, "16,6,24,24", "16,16,3,3,3", "1], [1], [1], false, [0", "convolution",
+       "f32[13824]"},  // 27 x 16 x 32
       {Winograd::kAccurate, "32,24,24", "16,32,3,3", "1], [1], [1], false, [0", "conv2d",
        "f32[9216]"},  // 9 x 32 x 32
       {Winograd::kAccurate, "32,6,24,24", "32,32,1,3,3", "1], [0,1,1], [1], false, [0",
