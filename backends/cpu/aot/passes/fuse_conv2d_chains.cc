@@ -25,6 +25,9 @@ constexpr int64_t kElementBytes = 4;
 constexpr int64_t kLeastElements = 512 * 1024 / kElementBytes;       // of an intermediate result
 constexpr int64_t kMostWeightElements = 256 * 1024 / kElementBytes;  // of a 1x1 convolution
 constexpr int kMostWindows = 4;                                      // of more than one row
+// Rows of results, which threads divide. Of fewer, such as the one row of a sequence, the few rows that
+// a chain keeps are most of the image.
+constexpr int64_t kLeastRows = 8;
 
 // Returns the number of elements; nullopt if a size is symbolic.
 std::optional<int64_t> ElementsOf(const TensorMeta& meta) {
@@ -96,7 +99,7 @@ class ChainFusion {
     for (size_t d : {2, 3}) {
       if (*result.sizes[d].AsInt() > *input.sizes[d].AsInt()) return false;
     }
-    return *result.sizes[3].AsInt() >= kLeastChainWidth;
+    return *result.sizes[2].AsInt() >= kLeastRows && *result.sizes[3].AsInt() >= kLeastChainWidth;
   }
 
   // Returns why a chain with this stage would be slower, or "".

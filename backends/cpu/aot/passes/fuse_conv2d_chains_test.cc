@@ -193,6 +193,19 @@ TEST(FuseConv2dChains, EndsAtNarrowImages) {
       "return (%z user_output)"));
 }
 
+// Threads divide rows, and sequences have one.
+TEST(FuseConv2dChains, EndsAtImagesOfFewRows) {
+  const auto strided = [](int64_t stride, int64_t rows) {
+    return absl::StrCat(Depthwise("y", "x"), "%z: f32[1,32,", rows,
+                        ",64] = backend.belay_cpu.depthwise_conv2d.default(%y, %d, none, none, "
+                        "[3,3], [",
+                        stride, ",1], [1,1], [1,1], \"none\", \"add\", -inf, inf)\n",
+                        "return (%z user_output)");
+  };
+  ExpectLeft(strided(10, 7));
+  EXPECT_NE(Fused(strided(9, 8)).find("conv2d_chain"), std::string::npos);
+}
+
 // At most eight stages: of nine, eight and one.
 TEST(FuseConv2dChains, FusesAtMostEightStages) {
   std::string body;
