@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
+#include "exir/quantize/table_function.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::exir {
@@ -13,9 +14,12 @@ namespace {
 std::vector<ActivationStatistics::Group> GroupsOf(const Placement& placement) {
   std::vector<ActivationStatistics::Group> groups(placement.groups);
   for (const QuantizedActivation& activation : placement.activations) {
-    groups[activation.group].push_back(activation.value);
+    groups[activation.group].values.push_back(activation.value);
+    if (!activation.table.empty()) groups[activation.group].table = activation.table;
   }
-  for (ActivationStatistics::Group& group : groups) std::sort(group.begin(), group.end());
+  for (ActivationStatistics::Group& group : groups) {
+    std::sort(group.values.begin(), group.values.end());
+  }
   return groups;
 }
 
@@ -44,7 +48,7 @@ absl::Status ActivationStatistics::Observe(CallProgress* progress) {
   absl::flat_hash_map<ValueId, std::vector<Observer*>> observers;
   absl::flat_hash_map<ValueId, std::vector<ColumnMeans*>> means;
   for (auto& [group, observer] : pending_groups_) {
-    for (ValueId value : group) observers[value].push_back(&observer);
+    for (ValueId value : group.values) observers[value].push_back(&observer);
   }
   for (auto& [node, input] : pending_means_) means[input.first].push_back(&input.second);
   std::vector<float> copy;
@@ -60,7 +64,13 @@ absl::Status ActivationStatistics::Observe(CallProgress* progress) {
   };
   ABSL_RETURN_IF_ERROR(RunCalls(program_, kernels_, data_, {.tensor = observe}, progress));
   for (const auto& [group, observer] : pending_groups_) {
-    const auto [low, high] = observer.Range().value_or(std::pair(0.0F, 0.0F));
+    std::vector<float> results;
+    const std::vector<float> points = observer.Points();
+    if (!group.table.empty() && !points.empty()) {
+      ABSL_ASSIGN_OR_RETURN(results,
+                            EvaluateTable(program_, group.table, group.values, points, kernels_));
+    }
+    const auto [low, high] = observer.Range(results).value_or(std::pair(0.0F, 0.0F));
     ranges_.emplace(group, Range{low, high, observer.Observed()});
   }
   for (const auto& [node, input] : pending_means_) means_.emplace(node, input.second.Means());

@@ -2,6 +2,7 @@
 #ifndef BELAY_EXIR_QUANTIZE_ACTIVATION_STATISTICS_H_
 #define BELAY_EXIR_QUANTIZE_ACTIVATION_STATISTICS_H_
 
+#include <compare>
 #include <map>
 #include <utility>
 #include <vector>
@@ -22,8 +23,12 @@ namespace belay::exir {
 // Each statistic is observed once, whatever the number of placements that need it. Not thread-safe.
 class ActivationStatistics {
  public:
-  // Distinct values with common parameters, sorted.
-  using Group = std::vector<ValueId>;
+  // Distinct values with common parameters, sorted, and QuantizedActivation::table.
+  struct Group {
+    std::vector<ValueId> values;
+    std::vector<NodeId> table;
+    auto operator<=>(const Group&) const = default;
+  };
 
   // All must outlive this, and `program` must not change.
   ActivationStatistics(const ExportedProgram& program, const Recipe& recipe,
@@ -36,8 +41,9 @@ class ActivationStatistics {
   // Whether Observe has to execute the calls.
   bool is_pending() const { return !pending_groups_.empty() || !pending_means_.empty(); }
   int calls() const { return data_.calls(); }
-  // Executes the calls once and observes all that is planned; does nothing if nothing is. Errors of
-  // RunCalls.
+  // Executes the calls once and observes all that is planned; does nothing if nothing is. The range
+  // of an activation that only a table uses is that of the table's result. Errors of RunCalls and
+  // EvaluateTable.
   absl::Status Observe(CallProgress* progress);
 
   // Statistics of a group.

@@ -1,11 +1,14 @@
 #include "exir/quantize/observer.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <numeric>
+
+#include "exir/quantize/affine.h"
 
 namespace belay::exir {
 namespace {
@@ -14,6 +17,7 @@ constexpr int kBins = 2048;
 constexpr int kLevels = 256;
 constexpr int kUpsampling = 16;
 constexpr float kAveraging = 0.01F;
+constexpr int kPointsOfBin = 4;
 
 // Counts the values in kBins equal bins. Equal bounds are widened by 1 to both sides.
 std::vector<double> Histogram(absl::Span<const float> values, double low, double high) {
@@ -91,8 +95,19 @@ void Observer::AddToHistogram(absl::Span<const float> values, float low, float h
   high_ = new_high;
 }
 
-std::optional<std::pair<float, float>> Observer::Range() const {
+std::vector<float> Observer::Points() const {
+  std::vector<float> points;
+  if (kind_ != ObserverKind::kHistogram || !any_ || low_ == high_) return points;
+  const double distance = BinWidth() / kPointsOfBin;
+  for (int i = 0; i < kBins * kPointsOfBin; ++i) {
+    points.push_back(static_cast<float>(low_ + (i + 0.5) * distance));
+  }
+  return points;
+}
+
+std::optional<std::pair<float, float>> Observer::Range(absl::Span<const float> results) const {
   if (!any_) return std::nullopt;
+  if (!results.empty()) return LeastErrorOf(results);
   if (kind_ == ObserverKind::kHistogram && low_ < high_) return LeastError();
   if (kind_ == ObserverKind::kPercentile && low_ < high_) return Percentiles();
   return std::pair(low_, high_);
@@ -170,6 +185,59 @@ std::pair<float, float> Observer::LeastError() const {
     least = error;
     start = next_start;
     end = next_end;
+  }
+  return RangeOfBins(start, end);
+}
+
+double Observer::ErrorOf(int start, int end, absl::Span<const float> results) const {
+  const auto [low, high] = RangeOfBins(start, end);
+  const AffineParameters p = ChooseAffine(low, high, false, {0, kLevels - 1});
+  const double distance = BinWidth() / kPointsOfBin;
+  // f of each level, interpolated.
+  std::array<double, kLevels> levels;
+  for (int q = 0; q < kLevels; ++q) {
+    const double last = static_cast<double>(results.size() - 1);
+    const double at =
+        std::clamp((DequantizeNumber(q, p) - double{low_}) / distance - 0.5, 0.0, last);
+    const auto left = static_cast<size_t>(std::min(at, last - 1));
+    const double part = at - static_cast<double>(left);
+    levels[static_cast<size_t>(q)] = (1 - part) * results[left] + part * results[left + 1];
+  }
+  double error = 0;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const double count = histogram_[i / kPointsOfBin];
+    if (count == 0) continue;
+    const auto x = static_cast<float>(low_ + (static_cast<double>(i) + 0.5) * distance);
+    const int32_t q = QuantizeNumber(x, p, {0, kLevels - 1});
+    const double difference = levels[static_cast<size_t>(q)] - results[i];
+    error += count * difference * difference;
+  }
+  return error;
+}
+
+// Moves the bounds from those of the whole range, by steps that become smaller.
+std::pair<float, float> Observer::LeastErrorOf(absl::Span<const float> results) const {
+  int start = 0, end = kBins - 1;
+  double least = ErrorOf(start, end, results);
+  const auto move = [&](int left, int right) {
+    const int next_start = start + left, next_end = end + right;
+    if (next_start < 0 || next_end >= kBins || next_start >= next_end) return false;
+    const double error = ErrorOf(next_start, next_end, results);
+    if (error >= least) return false;
+    least = error;
+    start = next_start;
+    end = next_end;
+    return true;
+  };
+  for (int step = kBins / 4; step > 0; step /= 2) {
+    bool moved = true;
+    while (moved) {
+      moved = false;
+      for (int direction : {step, -step}) {
+        moved = move(direction, 0) || moved;
+        moved = move(0, -direction) || moved;
+      }
+    }
   }
   return RangeOfBins(start, end);
 }

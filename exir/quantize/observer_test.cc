@@ -1,5 +1,6 @@
 #include "exir/quantize/observer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -80,6 +81,55 @@ TEST(ObserverTest, HistogramOfAConstantWidens) {
   ASSERT_TRUE(range.has_value());
   EXPECT_NEAR(range->first, 0, 0.1);
   EXPECT_NEAR(range->second, 4, 0.1);
+}
+
+// A function that is constant below 0: negative values need no levels. Between 0 and 4 all elements
+// are as frequent as below.
+TEST(ObserverTest, RangeOfAFunctionExcludesEqualResults) {
+  Observer observer(ObserverKind::kHistogram);
+  std::vector<float> values;
+  for (int i = 0; i <= 4000; ++i) values.push_back(static_cast<float>(i - 3000) / 250);
+  observer.Observe(values);
+  const std::vector<float> points = observer.Points();
+  ASSERT_FALSE(points.empty());
+  EXPECT_NEAR(points.front(), -12, 0.01);
+  EXPECT_NEAR(points.back(), 4, 0.01);
+  std::vector<float> results;
+  for (float x : points) results.push_back(std::max(x, 0.0F));
+  const auto range = observer.Range(results);
+  ASSERT_TRUE(range.has_value());
+  EXPECT_GT(range->first, -0.1);
+  EXPECT_NEAR(range->second, 4, 0.05);
+  EXPECT_NEAR(observer.Range()->first, -12, 0.05);
+}
+
+// Differences of results decide, not those of x: large x with equal results are clamped.
+TEST(ObserverTest, RangeOfASaturatedFunctionIsNarrow) {
+  Observer observer(ObserverKind::kHistogram);
+  std::vector<float> values;
+  for (int i = 0; i < 20000; ++i) values.push_back(static_cast<float>(i - 10000) / 100);
+  observer.Observe(values);
+  std::vector<float> results;
+  for (float x : observer.Points()) results.push_back(std::tanh(x / 4));
+  const auto range = observer.Range(results);
+  ASSERT_TRUE(range.has_value());
+  EXPECT_GT(range->first, -50);
+  EXPECT_LT(range->first, -6);
+  EXPECT_LT(range->second, 50);
+  EXPECT_GT(range->second, 6);
+}
+
+TEST(ObserverTest, OnlyHistogramsHavePoints) {
+  for (const ObserverKind kind :
+       {ObserverKind::kMinMax, ObserverKind::kMovingAverage, ObserverKind::kPercentile}) {
+    Observer observer(kind);
+    observer.Observe({1, 2, 3});
+    EXPECT_TRUE(observer.Points().empty());
+  }
+  Observer equal(ObserverKind::kHistogram);
+  EXPECT_TRUE(equal.Points().empty());
+  equal.Observe({2, 2});
+  EXPECT_TRUE(equal.Points().empty());
 }
 
 TEST(ObserverTest, HistogramsGiveTheDistribution) {

@@ -309,7 +309,10 @@ class Placing {
                 [&](NodeId a, NodeId b) { return positions_.get(a) < positions_.get(b); });
       users.erase(std::unique(users.begin(), users.end()), users.end());
       placement.activations.push_back(
-          {value, users, computed && graph_.IsOutput(value), groups.at(value)});
+          {value, users, computed && graph_.IsOutput(value), groups.at(value), {}});
+    }
+    for (const Operation& operation : operations_) {
+      if (operation.kept && operation.kind == Kind::kTable) NoteTable(operation, placement);
     }
     const auto position = [&](ValueId value) {
       const NodeId producer = graph_.value(value).producer;
@@ -326,6 +329,32 @@ class Placing {
     }
     placement.groups = numbers.size();
     return placement;
+  }
+
+  // Notes the table at its operand, if no other node uses elements of the operand's group, except
+  // movement inside of the group.
+  void NoteTable(const Operation& table, Placement& placement) const {
+    const auto root = std::find_if(
+        placement.activations.begin(), placement.activations.end(),
+        [&](const QuantizedActivation& other) { return other.value == table.operands[0]; });
+    absl::flat_hash_set<NodeId> inside(table.nodes.begin(), table.nodes.end());
+    for (const QuantizedActivation& other : placement.activations) {
+      if (other.group != root->group) continue;
+      const auto it = by_result_.find(other.value);
+      if (it == by_result_.end() || !operations_[it->second].kept) continue;
+      const Operation& operation = operations_[it->second];
+      if (operation.kind == Kind::kMovement) inside.insert(operation.nodes[0]);
+    }
+    for (const QuantizedActivation& other : placement.activations) {
+      if (other.group != root->group) continue;
+      const std::vector<NodeId>& users = graph_.value(other.value).users;
+      if (graph_.IsOutput(other.value) ||
+          !std::all_of(users.begin(), users.end(),
+                       [&](NodeId user) { return inside.contains(user); })) {
+        return;
+      }
+    }
+    root->table = table.nodes;
   }
 
   const ExportedProgram& program_;

@@ -19,6 +19,9 @@ struct QuantizedActivation {
   bool output = false;        // whether the graph returns it dequantized
   // Activations of equal group have the same parameters: operands and results of data movement.
   size_t group = 0;
+  // The nodes of the only table that uses the activation, in execution order. Empty if other nodes
+  // use activations of the group, except movement inside of the group.
+  std::vector<NodeId> table;
 };
 
 struct Placement {

@@ -43,7 +43,7 @@ class StaticQuantizationTest : public ::testing::Test {
   }
   absl::StatusOr<QuantizeResult> Quantize(const ExportedProgram& program, CalibrationData& data) {
     Recipe recipe = *RecipeByName("int8-static");
-    recipe.observer = ObserverKind::kMinMax;
+    recipe.observer = observer_;
     recipe.bias_correction = bias_correction_;
     recipe.quantize_io = quantize_io_;
     return QuantizeProgram({.program = &program, .patterns = patterns_, .calibration = &data},
@@ -89,6 +89,7 @@ class StaticQuantizationTest : public ::testing::Test {
                    {.op = "aten.mul.Tensor", .kind = Kind::kTable},
                    {.op = "aten.permute_copy.default", .kind = Kind::kMovement},
                    {.op = "aten.add.Tensor", .kind = Kind::kSum}}};
+  ObserverKind observer_ = ObserverKind::kMinMax;
   bool bias_correction_ = false, quantize_io_ = false;
   std::optional<QuantizeResult> result_;
 };
@@ -123,6 +124,41 @@ TEST_F(StaticQuantizationTest, QuantizesBetweenConvolutions) {
   EXPECT_EQ(result_->activations[1].high, 4);
   ASSERT_THAT(result_->quantized, SizeIs(2));
   EXPECT_EQ(result_->quantized[0].scheme, "static int8 x int8 per row");
+}
+
+// The sums of the convolution are from -100 to 100, where most sigmoids are 0 or 1.
+TEST_F(StaticQuantizationTest, HistogramRangeOfATableInputIsThatOfItsResult) {
+  observer_ = ObserverKind::kHistogram;
+  std::vector<std::vector<float>> calls(200);
+  for (size_t i = 0; i < 1600; ++i) {
+    calls[i / 8].push_back(static_cast<float>(i * 37 % 1001) / 10 - 50);
+  }
+  for (const bool is_output : {false, true}) {
+    const ExportedProgram program =
+        Parse(Program(absl::StrCat(R"(
+    %a: T = CONV(%xW)
+    %p: T = edge.aten.permute_copy.default(%a, [0,1,3,2])
+    %s: T = edge.aten.sigmoid.default(%p)
+    %b: T = CONV(%sW)
+    return (%b user_output)",
+                                   is_output ? ", %a user_output)" : ")")));
+    TensorCalls data({1, 2, 2, 2}, calls);
+    const absl::StatusOr<QuantizeResult> result = Quantize(program, data);
+    ASSERT_OK(result);
+    ASSERT_THAT(result->activations, SizeIs(4));
+    for (size_t i : {1, 2}) {
+      const QuantizedTensor& activation = result->activations[i];
+      if (is_output) {
+        EXPECT_LT(activation.low, -80) << activation.value;
+        EXPECT_GT(activation.high, 80) << activation.value;
+      } else {
+        EXPECT_GT(activation.low, -50) << activation.value;
+        EXPECT_LT(activation.high, 50) << activation.value;
+        EXPECT_LT(activation.low, -3) << activation.value;
+        EXPECT_GT(activation.high, 3) << activation.value;
+      }
+    }
+  }
 }
 
 TEST_F(StaticQuantizationTest, ResultsStayInFloat32WithoutQuantizedUser) {
