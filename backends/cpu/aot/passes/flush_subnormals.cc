@@ -34,9 +34,11 @@ std::optional<std::vector<float>> Flushed(absl::Span<const float> elements) {
   return flushed;
 }
 
-bool IsLinearInOperands(const exir::Graph& graph, NodeId user) {
-  const std::string& name = graph.node(user).target->name();
-  return name == "aten.add.Tensor" || name == "aten.sub.Tensor" || name == "aten.mul.Tensor";
+// Whether the node adds or subtracts its operands without a factor.
+bool IsSum(const exir::Node& node) {
+  const std::string& name = node.target->name();
+  return (name == "aten.add.Tensor" || name == "aten.sub.Tensor") &&
+         node.argument("alpha") == exir::Argument(int64_t{1});
 }
 
 absl::StatusOr<bool> Run(exir::ExportedProgram& program) {
@@ -50,7 +52,7 @@ absl::StatusOr<bool> Run(exir::ExportedProgram& program) {
     const std::vector<NodeId>& users = graph.value(input).users;
     if (tensor->dtype() != DType::kFloat32 || !tensor->is_contiguous() || graph.IsOutput(input) ||
         users.empty() || !std::all_of(users.begin(), users.end(), [&](NodeId user) {
-          return IsLinearInOperands(graph, user);
+          return IsSum(graph.node(user));
         })) {
       continue;
     }

@@ -31,7 +31,7 @@ std::string Program(std::string_view op) {
 }
 
 TEST(FlushSubnormals, ReplacesSubnormalElementsByZerosOfTheSameSign) {
-  for (const char* op : {"add.Tensor", "sub.Tensor", "mul.Tensor"}) {
+  for (const char* op : {"add.Tensor", "sub.Tensor"}) {
     for (const float number : {kLeastNormal / 2, -std::numeric_limits<float>::denorm_min()}) {
       ASSERT_OK_AND_ASSIGN(exir::ExportedProgram program,
                            exir::ParseProgram(Program(op), CpuPassTestOps()));
@@ -55,13 +55,13 @@ TEST(FlushSubnormals, KeepsConstantsWithoutSubnormalElements) {
   for (const float number :
        {kLeastNormal, -kLeastNormal, 0.0f, 0.5f, std::numeric_limits<float>::infinity(),
         std::numeric_limits<float>::quiet_NaN()}) {
-    ExpectLeftAsItIs(Program("mul.Tensor"), FlushSubnormals().run, {.f32 = number});
+    ExpectLeftAsItIs(Program("add.Tensor"), FlushSubnormals().run, {.f32 = number});
   }
 }
 
 // A zero changes their results by more than its distance from the element.
 TEST(FlushSubnormals, KeepsConstantsOfOtherOperators) {
-  for (const char* op : {"div.Tensor", "maximum.default", "atan2.default"}) {
+  for (const char* op : {"mul.Tensor", "div.Tensor", "maximum.default", "atan2.default"}) {
     ExpectLeftAsItIs(Program(op), FlushSubnormals().run, {.f32 = kLeastNormal / 2});
   }
 }

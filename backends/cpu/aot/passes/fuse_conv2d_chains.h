@@ -12,9 +12,9 @@ namespace belay::cpu {
 // exceeds 512 KiB, so that it would leave the L2 cache before it is used. Bit-identical results.
 //
 // Requirements: an intermediate result has one user; images are channels last (after AssignLayouts)
-// with known sizes; no stage enlarges them, or has results of fewer than 8 rows. The weight of a 1x1 stage has at most 256 KiB, since it
-// is reread for every few rows. At most four stages have windows of more than one row, since their
-// rows at thread boundaries are computed twice.
+// with known sizes; no stage enlarges them, or has results of fewer than 8 rows. The weight of a
+// 1x1 stage has at most 256 KiB, since it is reread for every few rows. At most four stages have
+// windows of more than one row, since their rows at thread boundaries are computed twice.
 //
 // Top graph only. `handles` must outlive the pass; so must `diagnostics`, which may be null.
 exir::Pass FuseConv2dChains(FusedHandles& handles, PassDiagnostics* diagnostics = nullptr);
