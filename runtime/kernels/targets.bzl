@@ -20,4 +20,9 @@ COPTS_WITHOUT_BFLOAT16 = _without("HWY_AVX3_ZEN4", "HWY_AVX3_SPR")
 # For kernels that mostly multiply and add floats, or widened bfloat16: with the same instructions in SSE2 and SSE4. CPUs without AVX2
 # use the code for SSE2.
 COPTS_OF_FLOAT_PRODUCTS = _without("HWY_SSE4", "HWY_AVX3_ZEN4", "HWY_AVX3_SPR")
-COPTS_OF_BFLOAT16_PRODUCTS = _without("HWY_SSE4")
+
+# For kernels that multiply bfloat16. Sapphire Rapids uses the code for Zen 4.
+COPTS_OF_BFLOAT16_PRODUCTS = _without("HWY_SSE4", "HWY_AVX3_SPR")
+
+# For kernels that multiply bfloat16 only on Zen 4.
+COPTS_WITHOUT_SAPPHIRE_RAPIDS = _without("HWY_AVX3_SPR")

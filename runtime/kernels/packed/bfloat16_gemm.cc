@@ -225,7 +225,18 @@ CheckedInt BFloat16CopySize(int64_t k, int64_t taps) {
 }
 
 HWY_EXPORT(HasDots);
+HWY_EXPORT(MultiplyBFloat16);
 namespace {
+
+// Highway offers AVX3_ZEN4 to AMD's CPUs only. Sapphire Rapids has its instructions, and code for its own
+// target would be the same.
+#if HWY_TARGETS & HWY_AVX3_ZEN4
+bool UsesZen4Code() { return (hwy::SupportedTargets() & HWY_AVX3_SPR) != 0; }
+#define BELAY_BFLOAT16_DISPATCH(function) \
+  (UsesZen4Code() ? &N_AVX3_ZEN4::function : HWY_DYNAMIC_POINTER(function))
+#else
+#define BELAY_BFLOAT16_DISPATCH(function) (HWY_DYNAMIC_POINTER(function))
+#endif
 
 bool IsIntel() {
 #if HWY_ARCH_X86
@@ -244,7 +255,7 @@ constexpr int64_t kDeepest = 8192;
 CheckedInt WidenedSize(int64_t k, int64_t taps) {
   const CheckedInt depth = CheckedInt(k) * taps;
   static const bool slow = IsIntel();
-  if (UsesAmx() || (HWY_DYNAMIC_DISPATCH(HasDots)() && !slow) || !(depth <= kDeepest)) return 0;
+  if (UsesAmx() || (BELAY_BFLOAT16_DISPATCH(HasDots)() && !slow) || !(depth <= kDeepest)) return 0;
   const auto elements = static_cast<size_t>(depth.value());
   // A panel of B, and the sums and the copy of each row.
   return static_cast<int64_t>(elements * kPanelColumns +
@@ -252,10 +263,9 @@ CheckedInt WidenedSize(int64_t k, int64_t taps) {
                                   (kPanelColumns + CopiedRowStride<float>(elements)));
 }
 
-HWY_EXPORT(MultiplyBFloat16);
 void PackedGemmRange(const BFloat16GemmArgs& args, size_t first_row, size_t last_row,
                      size_t first_column, size_t last_column) {
-  HWY_DYNAMIC_DISPATCH(MultiplyBFloat16)(args, first_row, last_row, first_column, last_column);
+  BELAY_BFLOAT16_DISPATCH(MultiplyBFloat16)(args, first_row, last_row, first_column, last_column);
 }
 
 }  // namespace belay

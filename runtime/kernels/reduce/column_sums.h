@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/status_macros.h"
@@ -59,9 +60,9 @@ struct ColumnSums {
     return ScratchBytesOf<double>(CheckedInt(Blocks(*count, *kept)) * *kept);
   }
 
-  // Sets to[i] = finish(sum of column i).
-  template <class Finish>
-  absl::Status Run(const KernelContext& context, ReduceLoop loop, float* to, Finish finish) const {
+  // Sets to[i] to the sum of column i, to which finish(sums, count) was applied.
+  absl::Status Run(const KernelContext& context, ReduceLoop loop, float* to,
+                   absl::FunctionRef<void(double*, int64_t)> finish) const {
     const int64_t blocks = Blocks(rows, columns);
     ABSL_ASSIGN_OR_RETURN(double* const sums,
                           ScratchArray<double>(context, CheckedInt(blocks) * columns));
@@ -79,7 +80,8 @@ struct ColumnSums {
     for (int64_t b = 1; b < blocks; ++b) {
       for (int64_t c = 0; c < columns; ++c) sums[c] += sums[b * columns + c];
     }
-    for (int64_t c = 0; c < columns; ++c) to[c] = static_cast<float>(finish(sums[c]));
+    finish(sums, columns);
+    for (int64_t c = 0; c < columns; ++c) to[c] = static_cast<float>(sums[c]);
     return absl::OkStatus();
   }
 

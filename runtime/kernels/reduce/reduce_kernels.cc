@@ -8,7 +8,6 @@
 #include <optional>
 #include <type_traits>
 
-#include "absl/functional/function_ref.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel_interface/kernel_arguments.h"
@@ -22,6 +21,7 @@
 #include "runtime/kernels/pointwise/loops.h"
 #include "runtime/kernels/reduce/column_sums.h"
 #include "runtime/kernels/reduce/reduce.h"
+#include "runtime/kernels/reduce/reduction.h"
 
 namespace belay {
 namespace {
@@ -30,12 +30,6 @@ constexpr DTypeSet kIntegers = {DType::kUint8, DType::kInt8,  DType::kInt16,
                                 DType::kInt32, DType::kInt64, DType::kBool};
 constexpr DTypeSet kFloats = {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64};
 
-// Element type in which the loops read a dtype.
-DType LoopType(DType dtype) {
-  if (dtype == DType::kFloat64) return dtype;
-  return kFloats.contains(dtype) ? DType::kFloat32 : DType::kInt64;
-}
-
 // Calls fn(T()) with the C++ type of LoopType.
 template <class Fn>
 auto WithLoopType(DType type, Fn&& fn) {
@@ -43,286 +37,6 @@ auto WithLoopType(DType type, Fn&& fn) {
   if (type == DType::kFloat32) return fn(float{});
   return fn(int64_t{});
 }
-
-// Slices of at most 16 elements are reduced as columns, many results at a time.
-constexpr int64_t kShortSlice = 16;
-// The cost of an element, in multiply-adds.
-constexpr double kFoldWork = 2;
-
-// Kept dimensions without those of size 1, merged where `self` and the outputs allow it.
-struct KeptDims {
-  Sizes sizes;
-  Strides self, out[2];
-};
-
-KeptDims JoinKept(const Fold& fold, const Strides& first, const Strides& second) {
-  KeptDims kept;
-  for (int d = 0; d < fold.kept.size(); ++d) {
-    const int64_t size = fold.kept[d];
-    if (size == 1) continue;
-    const int last = kept.sizes.size() - 1;
-    if (last >= 0 && kept.self[last] == fold.kept_strides[d] * size &&
-        kept.out[0][last] == first[d] * size && kept.out[1][last] == second[d] * size) {
-      kept.sizes[last] *= size;
-    } else {
-      kept.sizes.push_back(size);
-      kept.self.push_back(0);
-      kept.out[0].push_back(0);
-      kept.out[1].push_back(0);
-    }
-    const int end = kept.sizes.size() - 1;
-    kept.self[end] = fold.kept_strides[d];
-    kept.out[0][end] = first[d];
-    kept.out[1][end] = second[d];
-  }
-  return kept;
-}
-
-// A reduction: its elements and their traversal.
-class Reduction {
- public:
-  Reduction(const Fold& fold, const TensorView& first, const TensorView& second)
-      : fold_(fold),
-        kept_(JoinKept(fold, fold.OutputStrides(first), fold.OutputStrides(second))),
-        type_(LoopType(fold.self->dtype)),
-        count_(fold.count()) {
-    const int last = kept_.sizes.size() - 1;
-    // Rows of at least one vector whose elements go to different results, if the slices are not
-    // contiguous themselves, or too short for a loop of their own.
-    const RunCursor cursor(fold.folded, fold.folded_strides);
-    columns_ = last >= 0 && kept_.sizes[last] >= 8 &&
-               (kept_.self[last] == 1 ? cursor.stride() != 1 : count_ <= kShortSlice);
-    column_step_ = columns_ ? kept_.self[last] : 1;
-    SetRuns(cursor);
-    run_ = fold.self->dtype == type_ && runs_ == 1;
-    bytes_ = DTypeSize(fold.self->dtype) == 1 && runs_ == 1 && !columns_;
-    if (!columns_ && last >= 0 && kept_.sizes[last] < 8 && kept_.self[last] == 1 &&
-        fold.self->dtype == type_ && cursor.stride() == kept_.sizes[last] &&
-        cursor.group() == count_ && count_ > kShortSlice) {
-      narrow_width_ = kept_.sizes[last];
-    }
-  }
-
-  DType type() const { return type_; }
-
-  // Calls block(base, width, out offsets, out steps) for blocks of results, of one element unless
-  // columns() holds, on the threads of `context`.
-  template <class Fn>
-  void ForEachBlock(const KernelContext& context, Fn&& block) const {
-    Sizes outer = kept_.sizes;
-    int64_t length = 1, steps[2] = {0, 0};
-    if (columns_) {
-      const int last = outer.size() - 1;
-      length = outer[last];
-      for (int k = 0; k < 2; ++k) steps[k] = kept_.out[k][last];
-      outer.erase(last);
-    }
-    const int64_t results = NumElements(outer).value_or(0);
-    if (results == 0 || length == 0) return;
-    // Whole cache lines, as many columns at a time as go round the threads.
-    const int64_t share = (length / context.num_threads() + 63) / 64 * 64;
-    const int64_t block_columns = std::clamp<int64_t>(share, 64, kReduceBlock);
-    const int64_t blocks = (length + block_columns - 1) / block_columns;
-    const double work = static_cast<double>(results) * static_cast<double>(length) *
-                        static_cast<double>(count_ + 1) * kFoldWork;
-    RunRanges(context, results * blocks, /*step=*/1, work, [&](int, int64_t first, int64_t last) {
-      int64_t result = first / blocks, at = first % blocks * block_columns;
-      int64_t base = OffsetAt(result, outer, kept_.self);
-      int64_t starts[2] = {OffsetAt(result, outer, kept_.out[0]),
-                           OffsetAt(result, outer, kept_.out[1])};
-      const int inner = outer.size() - 1;
-      const int64_t row = inner < 0 ? 1 : outer[inner];
-      int64_t position = result % row;
-      for (int64_t i = first; i < last; ++i) {
-        const int64_t offsets[2] = {starts[0] + at * steps[0], starts[1] + at * steps[1]};
-        block(base + at * column_step_, std::min(block_columns, length - at), offsets, steps);
-        at += block_columns;
-        if (at < length) continue;
-        at = 0;
-        ++result;
-        if (++position < row) {  // steps are cheaper than OffsetAt
-          base += kept_.self[inner];
-          for (int k = 0; k < 2; ++k) starts[k] += kept_.out[k][inner];
-        } else if (i + 1 < last) {
-          position = 0;
-          base = OffsetAt(result, outer, kept_.self);
-          for (int k = 0; k < 2; ++k) starts[k] = OffsetAt(result, outer, kept_.out[k]);
-        }
-      }
-    });
-  }
-
-  // Calls fn(x, rows, row_step) for the elements of a block, in order: as rows of `width`. A single
-  // result has rows of kReduceLanes, and the rest as one shorter row.
-  template <class Fn>
-  void ForEachRow(int64_t base, int64_t width, Fn&& fn) const {
-    if (count_ == 0) return;  // data may be null
-    const int64_t bytes = static_cast<int64_t>(DTypeSize(fold_.self->dtype));
-    const std::byte* data = fold_.self->as<const std::byte>() + base * bytes;
-    if (columns_) {
-      Sizes outer = fold_.folded;
-      int64_t rows = 1, row_step = 0;
-      if (!outer.empty()) {
-        const int last = outer.size() - 1;
-        rows = outer[last];
-        row_step = fold_.folded_strides[last];
-        outer.erase(last);
-      }
-      for (StridedIterator<1> it(outer, {fold_.folded_strides}); !it.done(); it.Next()) {
-        const std::byte* x = data + it.offset(0) * bytes;
-        if (fold_.self->dtype == type_ && column_step_ == 1) {
-          fn(x, rows, row_step, width);
-          continue;
-        }
-        // As many gathered and converted rows as fit the buffer.
-        RunStorage gathered;
-        struct {
-          alignas(64) std::byte bytes[8 * kReduceBlock * sizeof(float)];
-        } buffer;
-        const int64_t row_bytes = width * static_cast<int64_t>(DTypeSize(type_));
-        for (int64_t done = 0, n; done < rows; done += n) {
-          n = std::min(rows - done, static_cast<int64_t>(sizeof(buffer.bytes)) / row_bytes);
-          for (int64_t r = 0; r < n; ++r, x += row_step * bytes) {
-            const std::byte* row = x;
-            if (column_step_ != 1) {
-              GatherRun(x, column_step_, width, static_cast<size_t>(bytes), gathered.bytes);
-              row = gathered.bytes;
-            }
-            ConvertRun(fold_.self->dtype, row, type_, buffer.bytes + r * row_bytes,
-                       static_cast<size_t>(width));
-          }
-          fn(static_cast<const std::byte*>(buffer.bytes), n, width, width);
-        }
-      }
-      return;
-    }
-    ForEachRun(base, [&](const std::byte* run, int64_t n) {
-      const int64_t whole = n / kReduceLanes, done = whole * kReduceLanes;
-      if (whole > 0) fn(run, whole, kReduceLanes, kReduceLanes);
-      if (done == n) return;
-      fn(run + done * static_cast<int64_t>(DTypeSize(type_)), int64_t{1}, int64_t{0}, n - done);
-    });
-  }
-
-  // Calls fn(x, n) for runs of the elements of a block of one result, in order.
-  template <class Fn>
-  void ForEachRun(int64_t base, Fn&& fn) const {
-    if (count_ == 0) return;  // data may be null
-    const std::byte* data = fold_.self->as<const std::byte>() +
-                            base * static_cast<int64_t>(DTypeSize(fold_.self->dtype));
-    if (run_) {
-      fn(data, count_);
-      return;
-    }
-    RunStorage buffer;
-    if (runs_ > 0) {
-      const DType dtype = fold_.self->dtype;
-      const int64_t length = count_ / runs_, bytes = static_cast<int64_t>(DTypeSize(dtype));
-      for (int64_t r = 0; r < runs_; ++r, data += run_step_ * bytes) {
-        if (dtype == type_) {
-          fn(data, length);
-          continue;
-        }
-        for (int64_t at = 0, n; at < length; at += n) {
-          n = std::min(length - at, kRunBufferLength);
-          ConvertRun(dtype, data + at * bytes, type_, buffer.bytes, static_cast<size_t>(n));
-          fn(static_cast<const std::byte*>(buffer.bytes), n);
-        }
-      }
-      return;
-    }
-    RunSource source(data, fold_.self->dtype, fold_.folded, fold_.folded_strides, type_);
-    for (int64_t left = count_; left > 0;) {
-      const int64_t n = source.in_place() && source.group() >= kReduceLanes
-                            ? std::min(left, source.group())
-                            : std::min(left, kRunBufferLength);
-      fn(static_cast<const std::byte*>(source.Next(n, buffer)), n);
-      left -= n;
-    }
-  }
-
-  bool columns() const { return columns_; }
-  // The distance, in elements of self, of the slices of neighboring results of a block.
-  int64_t column_step() const { return column_step_; }
-  // The elements of a result of one element, if they are stored together as floats; else null.
-  const float* RunOf(int64_t base) const {
-    return run_ && !columns_ && type_ == DType::kFloat32 ? fold_.self->as<const float>() + base
-                                                         : nullptr;
-  }
-  // The elements of all results, if those of each are stored together as floats, and the results
-  // are equidistant; then the first output's are `out_step` apart.
-  std::optional<FloatRuns> Runs(int64_t* out_step) const {
-    if (RunOf(0) == nullptr || kept_.sizes.size() > 1) return std::nullopt;
-    if (kept_.sizes.empty()) return FloatRuns{RunOf(0), count_};
-    *out_step = kept_.out[0][0];
-    return FloatRuns{RunOf(0), count_, kept_.sizes[0], kept_.self[0]};
-  }
-  // Fewer neighboring results than a vector has, whose elements are one run of rows of `width`: the
-  // innermost kept dimension. 0 if not applicable.
-  int64_t narrow_width() const { return narrow_width_; }
-  // Calls row(base, out offset, out step) for each row of narrow results.
-  template <class Fn>
-  void ForEachNarrowRow(const KernelContext& context, Fn&& row) const {
-    Sizes outer = kept_.sizes;
-    const int last = outer.size() - 1;
-    const int64_t step = kept_.out[0][last];
-    outer.erase(last);
-    const int64_t rows = NumElements(outer).value_or(0);
-    const double work =
-        static_cast<double>(rows * narrow_width_) * static_cast<double>(count_ + 1) * kFoldWork;
-    RunRanges(context, rows, /*step=*/1, work, [&](int, int64_t first, int64_t end) {
-      for (int64_t i = first; i < end; ++i) {
-        row(OffsetAt(i, outer, kept_.self), OffsetAt(i, outer, kept_.out[0]), step);
-      }
-    });
-  }
-
-  int64_t count() const { return count_; }
-  // The elements of a result of one element, if they are adjacent bytes; else null.
-  const uint8_t* BytesOf(int64_t base) const {
-    return bytes_ ? fold_.self->as<const uint8_t>() + base : nullptr;
-  }
-
- private:
-  // Sets runs_ and run_step_. `cursor` is at the start of a result's elements.
-  void SetRuns(const RunCursor& cursor) {
-    constexpr int64_t kLeastRun = 128;  // shorter runs are joined in a buffer
-    if (count_ == 0 || (cursor.stride() != 1 && count_ > 1)) return;
-    const int64_t length = cursor.group();
-    if (length == count_) {
-      runs_ = 1;
-      return;
-    }
-    // The outer dimensions are equidistant if they are a run of their own.
-    Sizes outer;
-    Strides strides;
-    int64_t inner = 1;
-    for (int d = fold_.folded.size() - 1; d >= 0; --d) {
-      if (inner < length) {
-        inner *= fold_.folded[d];
-      } else {
-        outer.insert(0, fold_.folded[d]);
-        strides.insert(0, fold_.folded_strides[d]);
-      }
-    }
-    const RunCursor runs(outer, strides);
-    if (inner != length || length < kLeastRun || runs.group() != count_ / length) return;
-    runs_ = count_ / length;
-    run_step_ = runs.stride();
-  }
-
-  const Fold& fold_;
-  KeptDims kept_;
-  DType type_;
-  bool columns_;
-  int64_t count_;  // elements per result
-  int64_t column_step_;
-  bool run_;  // the elements of a result are stored together, in the type of the loops
-  bool bytes_;
-  int64_t narrow_width_ = 0;
-  // The elements of a result are `runs_` runs of adjacent elements, `run_step_` apart; 0: they are not.
-  int64_t runs_ = 0, run_step_ = 0;
-};
 
 // Reduces a block. Acc is the loop's accumulator type; join(a, b) combines two accumulators.
 template <class Acc, class Join>
@@ -350,10 +64,23 @@ void FoldBlock(const Reduction& reduction, ReduceLoop loop, int64_t base, int64_
   results[0] = lanes[0];
 }
 
-// Sums of Reduction::narrow_width. Not a template: every operator has its own `finish`.
+// Converts the sums of an operator to its results.
+struct Finish {
+  double divisor = 1;
+  bool root = false;  // the square root
+
+  void Apply(double* totals, int64_t n) const {
+    if (root) {
+      for (int64_t i = 0; i < n; ++i) totals[i] = std::sqrt(totals[i]);
+    } else if (divisor != 1) {
+      for (int64_t i = 0; i < n; ++i) totals[i] /= divisor;
+    }
+  }
+};
+
+// Sums of Reduction::narrow_width.
 void NarrowSums(const KernelContext& context, const Fold& fold, const Reduction& reduction,
-                ReduceLoop loop, const Writer<double>& write,
-                absl::FunctionRef<double(double)> finish) {
+                ReduceLoop loop, const Writer<double>& write, const Finish& finish) {
   // Lanes for several of the rows; lane i is a part of result i % width.
   constexpr int64_t kRows = 32;
   const int64_t width = reduction.narrow_width(), block = kRows * width;
@@ -367,16 +94,17 @@ void NarrowSums(const KernelContext& context, const Fold& fold, const Reduction&
     for (int64_t i = 0; i < width; ++i) {
       double total = 0;
       for (int64_t k = i; k < block; k += width) total += lanes[k];
-      write(at + i * step, finish(total));
+      finish.Apply(&total, 1);
+      write(at + i * step, total);
     }
   });
 }
 
-// Computes sums and products in the reference kernels' type T: double or int64. Writes
-// finish(total).
-template <class T, class Finish>
+// Computes sums and products in the reference kernels' type T: double or int64. `finish` applies to
+// doubles.
+template <class T>
 void SumInto(const KernelContext& context, const Fold& fold, ReduceOp op, const TensorView& out,
-             Finish finish) {
+             [[maybe_unused]] const Finish& finish = {}) {
   const Reduction reduction(fold, out, out);
   const ReduceLoop loop = FindReduceLoop(op, reduction.type());
   const Writer<T> write(out);
@@ -404,8 +132,9 @@ void SumInto(const KernelContext& context, const Fold& fold, ReduceOp op, const 
         for (int64_t i = first; i < last; i += kAtOnce) {
           const int64_t n = std::min(kAtOnce, last - i);
           fold_runs({runs->data + i * runs->step, runs->length, n, runs->step}, totals);
+          finish.Apply(totals, n);
           float* const to = out.as<float>() + i * out_step;
-          for (int64_t k = 0; k < n; ++k) to[k * out_step] = static_cast<float>(finish(totals[k]));
+          for (int64_t k = 0; k < n; ++k) to[k * out_step] = static_cast<float>(totals[k]);
         }
       });
       return;
@@ -425,31 +154,32 @@ void SumInto(const KernelContext& context, const Fold& fold, ReduceOp op, const 
               fold_runs({static_cast<const float*>(x), n}, &part);
               total += part;
             });
-            write(at[0], finish(total));
+            finish.Apply(&total, 1);
+            write(at[0], total);
             return;
           }
         }
         FoldBlock<T>(reduction, loop, base, width, product ? T{1} : T{0},
                      op == ReduceOp::kSquares ? kZeros : nullptr, totals,
                      [&](T a, T b) { return product ? WrappingMul(a, b) : WrappingAdd(a, b); });
+        if constexpr (std::is_same_v<T, double>) finish.Apply(totals, width);
         if (out.dtype == DType::kFloat32 && (width == 1 || step[0] == 1)) {
           float* to = out.as<float>() + at[0];
-          for (int64_t i = 0; i < width; ++i) to[i] = static_cast<float>(finish(totals[i]));
+          for (int64_t i = 0; i < width; ++i) to[i] = static_cast<float>(totals[i]);
           return;
         }
-        for (int64_t i = 0; i < width; ++i) write(at[0] + i * step[0], finish(totals[i]));
+        for (int64_t i = 0; i < width; ++i) write(at[0] + i * step[0], totals[i]);
       });
 }
 
 // SumInto for sums of floats, by ColumnSums where it applies.
-template <class Finish>
 absl::Status SumFloats(const KernelContext& context, const Fold& fold, const TensorView& out,
-                       Finish finish) {
+                       const Finish& finish = {}) {
   const std::optional<ColumnSums> columns =
       out.dtype == DType::kFloat32 ? ColumnSums::Of(fold, out) : std::nullopt;
   if (columns.has_value()) {
     return columns->Run(context, FindReduceLoop(ReduceOp::kSum, DType::kFloat32), out.as<float>(),
-                        finish);
+                        [&](double* totals, int64_t n) { finish.Apply(totals, n); });
   }
   SumInto<double>(context, fold, ReduceOp::kSum, out, finish);
   return absl::OkStatus();
@@ -535,21 +265,9 @@ bool KnownOutput(const KernelContext& context, int i, DTypeSet allowed) {
 
 // ---- sum, prod, mean
 
-// Named, so that all operators share the instances of SumInto.
-struct Identity {
-  template <class T>
-  T operator()(T x) const {
-    return x;
-  }
-};
-struct Quotient {
-  double divisor;
-  double operator()(double total) const { return total / divisor; }
-};
-
 // The sums of complex numbers are those of their parts.
-template <class Finish>
-void SumPairs(const KernelContext& context, Fold fold, const TensorView& out, Finish finish) {
+void SumPairs(const KernelContext& context, Fold fold, const TensorView& out,
+              const Finish& finish = {}) {
   const TensorView pairs = PairsOf(*fold.self);
   fold.self = &pairs;
   for (Strides* strides : {&fold.kept_strides, &fold.folded_strides}) {
@@ -568,14 +286,13 @@ absl::Status Sum(KernelContext& context, const SumCall<KernelArguments, kDims>& 
   const DType dtype = call.dtype;
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, ResultOf(context, 0, dtype, fold));
   if (!kProduct && fold.self->dtype == DType::kComplex64) {
-    SumPairs(context, fold, *out, Identity());
+    SumPairs(context, fold, *out);
   } else if (integral) {
-    SumInto<int64_t>(context, fold, kProduct ? ReduceOp::kProduct : ReduceOp::kSum, *out,
-                     Identity());
+    SumInto<int64_t>(context, fold, kProduct ? ReduceOp::kProduct : ReduceOp::kSum, *out);
   } else if (kProduct) {
     ProductInto(context, fold, *out);
   } else {
-    return SumFloats(context, fold, *out, Identity());
+    return SumFloats(context, fold, *out);
   }
   return absl::OkStatus();
 }
@@ -601,7 +318,7 @@ absl::Status Mean(KernelContext& context, const MeanCall<KernelArguments, kDims>
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, ResultOf(context, 0, dtype, fold));
   const double count = static_cast<double>(fold.count());
   if (fold.self->dtype == DType::kComplex64) {
-    SumPairs(context, fold, *out, Quotient{count});
+    SumPairs(context, fold, *out, {.divisor = count});
     // A complex division by the count: a nonfinite part makes the other part NaN.
     for (StridedIterator<1> it(out->sizes, {out->strides}); !it.done(); it.Next()) {
       float* const z = out->as<float>() + 2 * it.offset(0);
@@ -611,7 +328,7 @@ absl::Status Mean(KernelContext& context, const MeanCall<KernelArguments, kDims>
     }
     return absl::OkStatus();
   }
-  return SumFloats(context, fold, *out, Quotient{count});
+  return SumFloats(context, fold, *out, {.divisor = count});
 }
 
 template <class Call>
@@ -747,9 +464,8 @@ bool AcceptsAny(const KernelContext& context, const Call& call) {
 }
 
 // Whether all of n bytes are nonzero, or any of them.
-template <bool kAll>
-bool TruthOfBytes(const uint8_t* x, int64_t n) {
-  if (kAll) return std::memchr(x, 0, static_cast<size_t>(n)) == nullptr;
+bool TruthOfBytes(bool all, const uint8_t* x, int64_t n) {
+  if (all) return std::memchr(x, 0, static_cast<size_t>(n)) == nullptr;
   constexpr int64_t kBlock = 256;
   for (int64_t i = 0; i < n; i += kBlock) {
     const int64_t end = std::min(i + kBlock, n);
@@ -760,28 +476,29 @@ bool TruthOfBytes(const uint8_t* x, int64_t n) {
   return false;
 }
 
+template <class T>
+void TruthInto(const KernelContext& context, const Fold& fold, bool all, const TensorView& out) {
+  const Reduction reduction(fold, out, out);
+  const ReduceLoop loop = FindReduceLoop(all ? ReduceOp::kAll : ReduceOp::kAny, reduction.type());
+  const Writer<bool> write(out);
+  reduction.ForEachBlock(
+      context, [&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
+        if (const uint8_t* const bytes = reduction.BytesOf(base)) {
+          return write(at[0], TruthOfBytes(all, bytes, reduction.count()));
+        }
+        T truth[kReduceBlock];
+        FoldBlock<T>(reduction, loop, base, width, all ? T{1} : T{0}, nullptr, truth,
+                     [&](T a, T b) { return all ? std::min(a, b) : std::max(a, b); });
+        for (int64_t i = 0; i < width; ++i) write(at[0] + i * step[0], truth[i] != T{0});
+      });
+}
+
 template <DimsAre kDims, bool kAll>
 absl::Status Truth(KernelContext& context, const TruthCall<KernelArguments, kDims>& call) {
   const Fold fold = FoldOf(call.fold);
-  const DType dtype = call.dtype;
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, ResultOf(context, 0, dtype, fold));
-  WithLoopType(LoopType(fold.self->dtype), [&](auto zero) {
-    using T = decltype(zero);
-    const Reduction reduction(fold, *out, *out);
-    const ReduceLoop loop =
-        FindReduceLoop(kAll ? ReduceOp::kAll : ReduceOp::kAny, reduction.type());
-    const Writer<bool> write(*out);
-    reduction.ForEachBlock(
-        context, [&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
-          if (const uint8_t* const bytes = reduction.BytesOf(base)) {
-            return write(at[0], TruthOfBytes<kAll>(bytes, reduction.count()));
-          }
-          T truth[kReduceBlock];
-          FoldBlock<T>(reduction, loop, base, width, kAll ? T{1} : T{0}, nullptr, truth,
-                       [](T a, T b) { return kAll ? std::min(a, b) : std::max(a, b); });
-          for (int64_t i = 0; i < width; ++i) write(at[0] + i * step[0], truth[i] != T{0});
-        });
-  });
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, ResultOf(context, 0, call.dtype, fold));
+  WithLoopType(LoopType(fold.self->dtype),
+               [&](auto zero) { TruthInto<decltype(zero)>(context, fold, kAll, *out); });
   return absl::OkStatus();
 }
 
@@ -917,10 +634,9 @@ absl::Status VectorNorm(KernelContext& context, const VectorNormCall<KernelArgum
   ABSL_RETURN_IF_ERROR(call.CheckShapes());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, ResultOf(context, 0, dtype, fold));
   if (order == 1) {
-    SumInto<double>(context, fold, ReduceOp::kAbsSum, *out, Identity());
+    SumInto<double>(context, fold, ReduceOp::kAbsSum, *out);
   } else if (order == 2) {
-    SumInto<double>(context, fold, ReduceOp::kSquares, *out,
-                    [](double total) { return std::sqrt(total); });
+    SumInto<double>(context, fold, ReduceOp::kSquares, *out, {.root = true});
   } else if (LoopType(fold.self->dtype) == DType::kFloat32 && IsLoopOrder(order)) {
     NormInto(context, fold, order, *out);
   } else {
