@@ -15,7 +15,7 @@ namespace belay {
 
 // Whether SmallGemmRows is faster than PackedGemmRange, for a call without epilogue: rows of B are read in
 // place, stay in the L1 cache, and are too short for panels. With up to 8 columns, sums along k
-// (few_columns.h) are faster from a depth on.
+// (few_columns.h) or panels are faster from a depth on.
 inline bool IsSmallGemm(const PackedGemmArgs& g) {
   constexpr size_t kMostElements = 8192, kVector = 16, kFewRows = 48;
   const EpilogueF32& e = g.epilogue;

@@ -22,7 +22,7 @@ inline constexpr size_t kFewColumnsElements = 20480;
 // as pay for the sum of the lanes.
 inline constexpr size_t kFewColumnsDepth = 16, kFewColumnsDepthPerColumn = 32;
 // Maximal number of columns of another B, whose transpose is in `panels`, and its minimal depth.
-inline constexpr size_t kFewUnpackedColumns = 8;
+inline constexpr size_t kFewUnpackedColumns = 4;
 inline constexpr size_t kFewUnpackedDepth = 64;
 
 // Whether FewColumnsRange is faster than a panel of columns: B has few columns, depth for a vector,
