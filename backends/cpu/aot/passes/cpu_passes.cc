@@ -6,6 +6,7 @@
 #include "backends/cpu/aot/passes/fuse_attention.h"
 #include "backends/cpu/aot/passes/fuse_conv2d_chains.h"
 #include "backends/cpu/aot/passes/fuse_epilogues.h"
+#include "backends/cpu/aot/passes/fuse_glu.h"
 #include "backends/cpu/aot/passes/fuse_pixel_shuffle.h"
 #include "backends/cpu/aot/passes/fuse_pointwise.h"
 #include "backends/cpu/aot/passes/fuse_rms_norm.h"
@@ -26,6 +27,7 @@
 #include "backends/cpu/aot/passes/simplify_copies.h"
 #include "backends/cpu/aot/passes/simplify_quantization.h"
 #include "backends/cpu/aot/passes/split_products.h"
+#include "backends/cpu/aot/passes/swap_products.h"
 #include "backends/cpu/aot/passes/widen_products.h"
 #include "exir/passes/eliminate_common_subexpressions.h"
 #include "exir/passes/fold_expands.h"
@@ -94,9 +96,11 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
       exir::PropagateConstants(),
       FlushSubnormals(),
       exir::FoldExpands(),
+      SwapProducts(handles),
       SimplifyCopies(handles),
       FusePixelShuffle(handles),
       SplitProducts(handles),
+      FuseGlu(handles),
       LowerQuantizedAdd(handles),
       LowerMaxPool2d(),
       FuseEpilogues(handles),
