@@ -126,6 +126,29 @@ void NarrowHalves(const void* HWY_RESTRICT in, void* HWY_RESTRICT out, size_t n)
 }
 #endif
 
+// Rounds two vectors at a time, whose upper halves form one.
+void NarrowToBFloats(const void* HWY_RESTRICT in, void* HWY_RESTRICT out, size_t n) {
+  const hn::ScalableTag<float> d;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const hn::Repartition<uint16_t, decltype(d)> d16;
+  const float* HWY_RESTRICT x = static_cast<const float*>(in);
+  uint16_t* HWY_RESTRICT y = static_cast<uint16_t*>(out);
+  const size_t lanes = hn::Lanes(d);
+  const auto rounded = [&](const float* from) HWY_ATTR {
+    const auto v = hn::LoadU(d, from);
+    const auto bits = hn::BitCast(du, v);
+    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1u));
+    const auto sum = hn::Add(hn::Add(bits, hn::Set(du, 0x7fffu)), odd);
+    const auto nan = hn::BitCast(d, hn::Set(du, 0x7fc00000u));
+    return hn::BitCast(d16, hn::IfThenElse(hn::IsNaN(v), nan, hn::BitCast(d, sum)));
+  };
+  size_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    hn::StoreU(hn::ConcatOdd(d16, rounded(x + i + lanes), rounded(x + i)), d16, y + i);
+  }
+  for (; i < n; ++i) y[i] = NarrowToBFloat16(x[i]);
+}
+
 using RunFn = void (*)(const void* in, void* out, size_t n);
 
 template <class From>
@@ -178,8 +201,13 @@ RunFn ToHub(DType from) {
   }
 }
 
+RunFn FromFloat(DType to) {
+  if (to == DType::kFloat16) return &NarrowHalves;
+  return to == DType::kBFloat16 ? &NarrowToBFloats : FromHub<float>(to);
+}
+
 RunFn Direct(DType from, DType to) {
-  if (from == DType::kFloat32) return to == DType::kFloat16 ? &NarrowHalves : FromHub<float>(to);
+  if (from == DType::kFloat32) return FromFloat(to);
   if (from == DType::kFloat64) return FromHub<double>(to);
   if (from == DType::kInt64) return FromHub<int64_t>(to);
   const bool half = from == DType::kFloat16 || from == DType::kBFloat16;
@@ -229,8 +257,7 @@ void ConvertRunImpl(DType from, const void* in, DType to, void* out, size_t n) {
   constexpr size_t kPiece = 256;
   alignas(64) int64_t piece[kPiece];
   const RunFn widen = ToHub(from);
-  const RunFn narrow =
-      half ? (to == DType::kFloat16 ? &NarrowHalves : FromHub<float>(to)) : FromHub<int64_t>(to);
+  const RunFn narrow = half ? FromFloat(to) : FromHub<int64_t>(to);
   if (widen == nullptr || narrow == nullptr) return;
   const char* source = static_cast<const char*>(in);
   char* target = static_cast<char*>(out);

@@ -343,7 +343,20 @@ VectorLoop LoopOf(DType type) {
   });
 }
 
+// Of float16 and bfloat16: the sign is the first bit of 16.
+void HalfAbs(const void* const* operands, void* out, size_t n, const PointwiseParams&) {
+  Map<uint16_t>(operands[0], out, n,
+                [](uint16_t x) HWY_ATTR { return static_cast<uint16_t>(x & 0x7fff); });
+}
+void HalfNeg(const void* const* operands, void* out, size_t n, const PointwiseParams&) {
+  Map<uint16_t>(operands[0], out, n,
+                [](uint16_t x) HWY_ATTR { return static_cast<uint16_t>(x ^ 0x8000); });
+}
+
 VectorLoop FindArithmeticLoopImpl(PointwiseOp op, DType type) {
+  if (type == DType::kFloat16 || type == DType::kBFloat16) {
+    return op == PointwiseOp::kAbs ? &HalfAbs : op == PointwiseOp::kNeg ? &HalfNeg : nullptr;
+  }
   switch (op) {
 #define BELAY_CASE(name)     \
   case PointwiseOp::k##name: \

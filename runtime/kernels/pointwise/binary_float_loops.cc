@@ -1,3 +1,4 @@
+#include "runtime/core/element.h"
 #include "runtime/core/python_floats.h"
 #include "runtime/kernels/pointwise/loops.h"
 #include "runtime/kernels/pointwise/pow_loops.h"
@@ -8,6 +9,7 @@
 // Must come after foreach_target.h.
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
@@ -87,22 +89,53 @@ HWY_INLINE V VectorRemainder(D d, V a, V b, M& usual) {
   return hn::IfThenElse(hn::And(hn::Ne(r, zero), differ), hn::Add(r, b), r);
 }
 
+// Rounds finite numbers to a type of half precision, to nearest with ties to even.
+template <HalfSteps kSteps>
+HWY_INLINE V RoundStep(D d, V x) {
+  const hn::RebindToUnsigned<D> du;
+  const auto bits = hn::BitCast(du, x);
+  if constexpr (kSteps == HalfSteps::kBFloat16) {
+    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1u));
+    const auto sum = hn::Add(hn::Add(bits, hn::Set(du, 0x7fffu)), odd);
+    return hn::BitCast(d, hn::And(sum, hn::Set(du, 0xffff0000u)));
+  } else if constexpr (kSteps == HalfSteps::kFloat16) {
+    // With e the exponent of x, at least -14: the unit of 1.5 * 2^(13 + e) is that of the half.
+    const V power = hn::BitCast(d, hn::And(bits, hn::Set(du, 0x7f800000u)));
+    const V shift = hn::Mul(hn::Max(power, hn::Set(d, 0x1p-14f)), hn::Set(d, 12288.0f));
+    const V r = hn::CopySign(hn::Sub(hn::Add(x, shift), shift), x);
+    const V inf = hn::Set(d, std::numeric_limits<float>::infinity());
+    return hn::IfThenElse(hn::Gt(hn::Abs(r), hn::Set(d, 65504.0f)), hn::CopySign(inf, r), r);
+  } else {
+    return x;
+  }
+}
+
 // Python's //, in the steps of PythonFloatFloorDiv.
+template <HalfSteps kSteps>
 HWY_INLINE V VectorFloorDiv(D d, V a, V b, M& usual) {
+  const auto round = [&](V x) HWY_ATTR { return RoundStep<kSteps>(d, x); };
   const V r = VectorFmod(d, a, b, usual), zero = hn::Zero(d), one = hn::Set(d, 1.0f);
-  V q = hn::Div(hn::Sub(a, r), b);
+  V q = round(hn::Div(round(hn::Sub(a, r)), b));
   const M differ = hn::Xor(hn::Lt(b, zero), hn::Lt(r, zero));
-  q = hn::IfThenElse(hn::And(hn::Ne(r, zero), differ), hn::Sub(q, one), q);
+  q = hn::IfThenElse(hn::And(hn::Ne(r, zero), differ), round(hn::Sub(q, one)), q);
   const V floored = hn::Floor(q);
-  const V nearest =
-      hn::IfThenElse(hn::Gt(hn::Sub(q, floored), hn::Set(d, 0.5f)), hn::Add(floored, one), floored);
+  const M above = hn::Gt(round(hn::Sub(q, floored)), hn::Set(d, 0.5f));
+  const V nearest = hn::IfThenElse(above, round(hn::Add(floored, one)), floored);
+  // Infinite halves, which differ from themselves rounded down by NaN, are their own result.
+  if constexpr (kSteps != HalfSteps::kNone) {
+    usual = hn::And(usual, hn::Lt(hn::Abs(q), hn::Set(d, std::numeric_limits<float>::infinity())));
+  }
   return hn::IfThenElse(hn::Eq(q, zero), hn::CopySign(zero, hn::Xor(a, b)), nearest);
 }
 
+template <HalfSteps kSteps>
 HWY_INLINE V VectorTruncDiv(D d, V a, V b, M& usual) {
-  usual = hn::Eq(hn::Zero(d), hn::Zero(d));
   const V q = hn::Div(a, b);
-  return hn::CopySign(hn::Trunc(q), q);
+  usual = hn::Eq(hn::Zero(d), hn::Zero(d));
+  if constexpr (kSteps != HalfSteps::kNone) {
+    usual = hn::Lt(hn::Abs(q), hn::Set(d, std::numeric_limits<float>::infinity()));
+  }
+  return hn::CopySign(hn::Trunc(RoundStep<kSteps>(d, q)), q);
 }
 
 // sqrt(a^2 + b^2) if the larger square neither overflows nor underflows.
@@ -116,8 +149,20 @@ HWY_INLINE V VectorHypot(D d, V a, V b, M& usual) {
 
 inline float ExactAtan2(float y, float x) { return std::atan2(y, x); }
 inline float ExactFmod(float a, float b) { return std::fmod(a, b); }
-inline float ExactTruncDiv(float a, float b) { return std::trunc(a / b); }
-inline float ExactFloorDiv(float a, float b) { return PythonFloatFloorDiv(a, b); }
+template <HalfSteps kSteps>
+inline float RoundedStep(float x) {
+  if constexpr (kSteps == HalfSteps::kNone) return x;
+  using Narrow = std::conditional_t<kSteps == HalfSteps::kFloat16, Half, BFloat16>;
+  return ConvertElement<float>(ConvertElement<Narrow>(x));
+}
+template <HalfSteps kSteps>
+inline float ExactTruncDiv(float a, float b) {
+  return std::trunc(RoundedStep<kSteps>(a / b));
+}
+template <HalfSteps kSteps>
+inline float ExactFloorDiv(float a, float b) {
+  return PythonFloatFloorDiv(a, b, &RoundedStep<kSteps>);
+}
 inline float ExactHypot(float a, float b) { return std::hypot(a, b); }
 inline float ExactRemainder(float a, float b) {
   const float r = std::fmod(a, b);
@@ -131,10 +176,29 @@ inline float ExactRemainder(float a, float b) {
     Map(operands, out, n, vector, &Exact##name);                                        \
   }
 BELAY_DEFINE(Atan2)
-BELAY_DEFINE(FloorDiv)
 BELAY_DEFINE(Fmod)
 BELAY_DEFINE(Hypot)
 BELAY_DEFINE(Remainder)
+#undef BELAY_DEFINE
+
+#define BELAY_DEFINE(name)                                                                     \
+  template <HalfSteps kSteps>                                                                  \
+  void Map##name(const void* const* operands, void* out, size_t n) {                           \
+    const auto vector = [](D d, V a, V b, M& usual)                                            \
+                            HWY_ATTR { return Vector##name<kSteps>(d, a, b, usual); };         \
+    Map(operands, out, n, vector, &Exact##name<kSteps>);                                       \
+  }                                                                                            \
+  void name(const void* const* operands, void* out, size_t n, const PointwiseParams& params) { \
+    switch (static_cast<HalfSteps>(params.Get<int64_t>(0))) {                                  \
+      case HalfSteps::kFloat16:                                                                \
+        return Map##name<HalfSteps::kFloat16>(operands, out, n);                               \
+      case HalfSteps::kBFloat16:                                                               \
+        return Map##name<HalfSteps::kBFloat16>(operands, out, n);                              \
+      case HalfSteps::kNone:                                                                   \
+        return Map##name<HalfSteps::kNone>(operands, out, n);                                  \
+    }                                                                                          \
+  }
+BELAY_DEFINE(FloorDiv)
 BELAY_DEFINE(TruncDiv)
 #undef BELAY_DEFINE
 

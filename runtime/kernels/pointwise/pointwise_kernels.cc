@@ -143,15 +143,17 @@ absl::Status FloatWithNumbers(const Arguments& arguments, PointwiseRequest& requ
   return absl::OkStatus();
 }
 
-// Quotients of float32 and float64 rounded to integers.
+// Quotients of floating-point numbers rounded to integers.
 absl::Status DivMode(const Arguments& arguments, PointwiseRequest& request) {
   ABSL_ASSIGN_OR_RETURN(const DivModeCall<Arguments> call, DivModeCall<Arguments>::Read(arguments));
-  const bool accepted =
-      call.types.compute == DType::kFloat32 || call.types.compute == DType::kFloat64;
-  if (!accepted || call.rounding == QuotientRounding::kNone) {
-    return Refused();
-  }
+  const DType compute = call.types.compute;
+  if (!IsFloatingPoint(compute) || call.rounding == QuotientRounding::kNone) return Refused();
   request.call = call;
+  request.exact_last = true;
+  if (IsHalf(compute)) {
+    const HalfSteps steps = compute == DType::kFloat16 ? HalfSteps::kFloat16 : HalfSteps::kBFloat16;
+    request.params.Set(0, EValue(static_cast<int64_t>(steps)));
+  }
   request.op =
       call.rounding == QuotientRounding::kTrunc ? PointwiseOp::kTruncDiv : PointwiseOp::kFloorDiv;
   SetDense(request);

@@ -19,9 +19,12 @@ constexpr int64_t kLongGroup = 64;  // long enough for a separate loop call
 
 bool IsHalf(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
 
+// Whether the operation changes at most the sign, so that its loops need no conversion.
+bool ChangesSign(PointwiseOp op) { return op == PointwiseOp::kAbs || op == PointwiseOp::kNeg; }
+
 // Element type in which the loop for a dtype computes.
-DType LoopType(DType compute) {
-  if (IsHalf(compute)) return DType::kFloat32;
+DType LoopType(PointwiseOp op, DType compute) {
+  if (IsHalf(compute)) return ChangesSign(op) ? compute : DType::kFloat32;
   return compute == DType::kBool ? DType::kUint8 : compute;
 }
 
@@ -63,7 +66,9 @@ class OperandSource {
 
 }  // namespace
 
-VectorLoop FindLoopFor(PointwiseOp op, DType compute) { return FindLoop(op, LoopType(compute)); }
+VectorLoop FindLoopFor(PointwiseOp op, DType compute) {
+  return FindLoop(op, LoopType(op, compute));
+}
 
 namespace {
 
@@ -140,7 +145,7 @@ double WorkOf(size_t count) { return kElementWork * static_cast<double>(count); 
 std::optional<PointwiseRequest::Places> SinglePlaces(const PointwiseRequest& request,
                                                      const TensorView& out) {
   const DType compute = request.call.types.compute;
-  if (request.call.count > 2 || IsHalf(compute) || compute == DType::kBool || out.numel() != 1 ||
+  if (request.call.count > 2 || LoopType(request.op, compute) != compute || out.numel() != 1 ||
       out.dtype != (IsComparison(request.op) ? DType::kBool : compute)) {
     return std::nullopt;
   }
@@ -226,7 +231,7 @@ bool RunBroadcast(const KernelContext& context, const PointwiseRequest& request,
   const DType compute = request.call.types.compute;
   // Truth values are converted to bytes that are 0 or 1 first.
   const bool where = request.op == PointwiseOp::kWhere;
-  if (IsHalf(compute) || compute == DType::kBool ||
+  if (LoopType(request.op, compute) != compute ||
       out.dtype != (IsComparison(request.op) ? DType::kBool : compute)) {
     return false;
   }
@@ -249,8 +254,7 @@ bool RunBroadcast(const KernelContext& context, const PointwiseRequest& request,
   }
   if (!run.Plan(out)) return false;
   const int scalar = run.RowScalar();
-  const RowsLoop rows_loop =
-      scalar == -1 ? nullptr : FindRowsLoop(request.op, LoopType(compute), scalar);
+  const RowsLoop rows_loop = scalar == -1 ? nullptr : FindRowsLoop(request.op, compute, scalar);
   if (rows_loop != nullptr) {
     run.RunRowsInPlace(
         context, kElementWork,
@@ -270,7 +274,7 @@ void RunOperands(const PointwiseRequest& request, const PointwiseOperand* inputs
                  const TensorView& out) {
   const DType compute = request.call.types.compute;
   const int64_t total = out.numel();
-  const DType type = LoopType(compute);
+  const DType type = LoopType(request.op, compute);
   // Comparison loops write bytes already.
   const DType made = IsComparison(request.op) ? DType::kBool : type;
   RunStorage buffers[kMaxOperands], result;
@@ -278,11 +282,16 @@ void RunOperands(const PointwiseRequest& request, const PointwiseOperand* inputs
   const int count = request.call.count;
   RunSink sink(out.data, out.dtype, out.sizes, out.strides, made);
   bool in_place = sink.in_place();  // no operand needs a buffer
+  PointwiseParams params = request.params;
   for (int k = 0; k < count; ++k) {
     const PointwiseOperand& operand = inputs[k];
     const bool mask = request.op == PointwiseOp::kWhere && k == 0;
     const bool as_bool = mask || compute == DType::kBool;
     const bool exact = request.exact_last && IsHalf(compute) && k == count - 1 && IsSingle(operand);
+    // Quotients by such an operand are rounded once.
+    const bool quotient =
+        request.op == PointwiseOp::kFloorDiv || request.op == PointwiseOp::kTruncDiv;
+    if (exact && quotient) params = PointwiseParams();
     // Rounds to the common dtype if the operand has another one.
     const bool rounds = !mask && IsHalf(compute) && ElementDType(operand) != compute && !exact;
     const DType to = as_bool ? DType::kBool : type;
@@ -304,7 +313,7 @@ void RunOperands(const PointwiseRequest& request, const PointwiseOperand* inputs
       operands[k] =
           sources[k].single() && total > 1 ? buffers[k].bytes : sources[k].Next(n, buffers[k]);
     }
-    loop(operands, sink.Place(n, result), static_cast<size_t>(n), request.params);
+    loop(operands, sink.Place(n, result), static_cast<size_t>(n), params);
     sink.Commit(n, result);
     left -= n;
   }

@@ -162,16 +162,33 @@ TEST(PointwiseTest, SumsOfComplexNumbers) {
 
 TEST(PointwiseTest, QuotientsRoundedToIntegers) {
   KernelComparison comparison;
-  for (const char* mode : {"trunc", "floor"}) {
-    for (Values values : {Values::kNormal, Values::kWide, Values::kSpecial}) {
-      for (int64_t n : KernelComparison::Lengths(DType::kFloat32)) {
-        const TestTensorSpec a = {DType::kFloat32, {n}, Layout::kRowMajor, values, 0},
-                             b = {DType::kFloat32, {n}, Layout::kRowMajor, values, 1};
-        ASSERT_TRUE(comparison.Compare(
-            {"aten.div.Tensor_mode", {a, b, EValue(std::string_view(mode))}, {DType::kFloat32}}));
-        ASSERT_TRUE(comparison.Compare({"aten.div.Scalar_mode",
-                                        {a, EValue(0.1), EValue(std::string_view(mode))},
-                                        {DType::kFloat32}}));
+  for (DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+    for (std::string_view mode : {"trunc", "floor"}) {
+      for (Values values : {Values::kNormal, Values::kWide, Values::kSpecial}) {
+        for (int64_t n : KernelComparison::Lengths(dtype)) {
+          const TestTensorSpec a = {dtype, {n}, Layout::kRowMajor, values, 0},
+                               b = {dtype, {n}, Layout::kRowMajor, values, 1};
+          ASSERT_TRUE(comparison.Compare({"aten.div.Tensor_mode", {a, b, EValue(mode)}, {dtype}}));
+          ASSERT_TRUE(comparison.Compare(
+              {"aten.div.Scalar_mode", {a, EValue(0.1), EValue(mode)}, {dtype}}));
+        }
+      }
+    }
+  }
+}
+
+// Quotients of halves near ties, overflows and subnormal numbers; all steps are rounded, except with
+// a divisor of one element.
+TEST(PointwiseTest, QuotientsOfManyHalves) {
+  KernelComparison comparison;
+  for (DType dtype : {DType::kFloat16, DType::kBFloat16}) {
+    for (std::string_view mode : {"trunc", "floor"}) {
+      for (Values values : {Values::kNormal, Values::kPositive, Values::kWide}) {
+        const TestTensorSpec a = {dtype, {20000}, Layout::kRowMajor, values, 0},
+                             b = {dtype, {20000}, Layout::kRowMajor, values, 1},
+                             one = {dtype, {1}, Layout::kRowMajor, values, 1};
+        ASSERT_TRUE(comparison.Compare({"aten.div.Tensor_mode", {a, b, EValue(mode)}, {dtype}}));
+        ASSERT_TRUE(comparison.Compare({"aten.div.Tensor_mode", {a, one, EValue(mode)}, {dtype}}));
       }
     }
   }
