@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <type_traits>
+#include <utility>
 
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
@@ -62,6 +63,24 @@ void FoldBlock(const Reduction& reduction, ReduceLoop loop, int64_t base, int64_
     for (int64_t i = 0; i < half; ++i) lanes[i] = join(lanes[i], lanes[i + half]);
   }
   results[0] = lanes[0];
+}
+
+// The fold of a reduction for which the order of the elements does not matter: the reduced dimensions
+// are in the order of memory, so that those of a permuted tensor may be one run. Repeated dimensions are
+// the outermost.
+Fold UnorderedFoldOf(const FoldCall<KernelArguments>& call) {
+  Fold fold = FoldOf(call);
+  const auto outer = [&](int d) {
+    const int64_t stride = fold.folded_strides[d];
+    return stride == 0 ? std::numeric_limits<int64_t>::max() : stride;
+  };
+  for (int end = 1; end < fold.folded.size(); ++end) {
+    for (int d = end; d > 0 && outer(d - 1) < outer(d); --d) {
+      std::swap(fold.folded[d - 1], fold.folded[d]);
+      std::swap(fold.folded_strides[d - 1], fold.folded_strides[d]);
+    }
+  }
+  return fold;
 }
 
 // Converts the sums of an operator to its results.
@@ -281,7 +300,9 @@ void SumPairs(const KernelContext& context, Fold fold, const TensorView& out,
 // Supports sums whose result has the kind of the elements; others convert element by element.
 template <DimsAre kDims, bool kProduct>
 absl::Status Sum(KernelContext& context, const SumCall<KernelArguments, kDims>& call) {
-  const Fold fold = FoldOf(call.fold);
+  const Fold fold = kProduct && call.fold.self->dtype == DType::kFloat64
+                        ? FoldOf(call.fold)
+                        : UnorderedFoldOf(call.fold);
   const bool integral = kIntegers.contains(fold.self->dtype);
   const DType dtype = call.dtype;
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, ResultOf(context, 0, dtype, fold));
@@ -313,7 +334,7 @@ bool AcceptsSum(const KernelContext& context, const Call& call) {
 
 template <DimsAre kDims>
 absl::Status Mean(KernelContext& context, const MeanCall<KernelArguments, kDims>& call) {
-  const Fold fold = FoldOf(call.fold);
+  const Fold fold = UnorderedFoldOf(call.fold);
   const DType dtype = call.dtype;
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, ResultOf(context, 0, dtype, fold));
   const double count = static_cast<double>(fold.count());
@@ -438,7 +459,8 @@ template <DimsAre kDims, bool kLargest, ExtremeResult kResult>
 absl::Status FindExtreme(
     KernelContext& context,
     const ExtremeCall<KernelArguments, kDims, kResult == ExtremeResult::kIndex>& call) {
-  const Fold fold = FoldOf(call.fold);
+  const Fold fold =
+      kResult == ExtremeResult::kValue ? UnorderedFoldOf(call.fold) : FoldOf(call.fold);
   ABSL_RETURN_IF_ERROR(call.fold.CheckHasElements());
   const DType dtype = kResult == ExtremeResult::kIndex ? DType::kInt64 : fold.self->dtype;
   ABSL_ASSIGN_OR_RETURN(const TensorView* first, ResultOf(context, 0, dtype, fold));
@@ -495,7 +517,7 @@ void TruthInto(const KernelContext& context, const Fold& fold, bool all, const T
 
 template <DimsAre kDims, bool kAll>
 absl::Status Truth(KernelContext& context, const TruthCall<KernelArguments, kDims>& call) {
-  const Fold fold = FoldOf(call.fold);
+  const Fold fold = UnorderedFoldOf(call.fold);
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, ResultOf(context, 0, call.dtype, fold));
   WithLoopType(LoopType(fold.self->dtype),
                [&](auto zero) { TruthInto<decltype(zero)>(context, fold, kAll, *out); });
@@ -539,7 +561,7 @@ void FillVariance(const KernelContext& context, const Fold& fold, double correct
 
 template <bool kMean>
 absl::Status Var(KernelContext& context, const VarCall<KernelArguments>& call) {
-  const Fold fold = FoldOf(call.fold);
+  const Fold fold = UnorderedFoldOf(call.fold);
   const DType dtype = fold.self->dtype;
   ABSL_ASSIGN_OR_RETURN(const TensorView* var, ResultOf(context, 0, dtype, fold));
   const TensorView* mean = nullptr;
@@ -628,7 +650,7 @@ bool IsLoopOrder(double order) { return order == 0 || std::abs(order) >= 0.5; }
 
 // (self, order, dims, keepdim, dtype).
 absl::Status VectorNorm(KernelContext& context, const VectorNormCall<KernelArguments>& call) {
-  const Fold fold = FoldOf(call.fold);
+  const Fold fold = UnorderedFoldOf(call.fold);
   const double order = call.order;
   const DType dtype = call.dtype;
   ABSL_RETURN_IF_ERROR(call.CheckShapes());

@@ -189,10 +189,14 @@ void Reduction::ForEachRun(int64_t base, RunFn fn) const {
 }
 
 std::optional<FloatRuns> Reduction::Runs(int64_t* out_step) const {
-  if (RunOf(0) == nullptr || kept_.sizes.size() > 1) return std::nullopt;
-  if (kept_.sizes.empty()) return FloatRuns{RunOf(0), count_};
+  // One or two rows are faster as columns.
+  if (!run_ || type_ != DType::kFloat32 || (columns_ && count_ <= 2) || kept_.sizes.size() > 1) {
+    return std::nullopt;
+  }
+  const float* const data = fold_.self->as<const float>();
+  if (kept_.sizes.empty()) return FloatRuns{data, count_};
   *out_step = kept_.out[0][0];
-  return FloatRuns{RunOf(0), count_, kept_.sizes[0], kept_.self[0]};
+  return FloatRuns{data, count_, kept_.sizes[0], kept_.self[0]};
 }
 
 void Reduction::ForEachNarrowRow(const KernelContext& context, NarrowRowFn row) const {

@@ -56,11 +56,6 @@ class Reduction {
   bool columns() const { return columns_; }
   // The distance, in elements of self, of the slices of neighboring results of a block.
   int64_t column_step() const { return column_step_; }
-  // The elements of a result of one element, if they are stored together as floats; else null.
-  const float* RunOf(int64_t base) const {
-    return run_ && !columns_ && type_ == DType::kFloat32 ? fold_.self->as<const float>() + base
-                                                         : nullptr;
-  }
   // The elements of all results, if those of each are stored together as floats, and the results
   // are equidistant; then the first output's are `out_step` apart.
   std::optional<FloatRuns> Runs(int64_t* out_step) const;
