@@ -20,9 +20,17 @@ template <Update kUpdate, class T>
 void Indexed(const ScatterRun& run) {
   const T* from = static_cast<const T*>(run.from);
   T* to = static_cast<T*>(run.to);
-  for (int64_t i = 0; i < static_cast<int64_t>(run.n); ++i) {
-    T& element = to[run.index[i] * run.step + i * run.rest];
-    element = Updated<kUpdate>(element, from[i * run.from_step]);
+  // The compiler cannot know that `to` does not alias the run.
+  const int64_t* HWY_RESTRICT const index = run.index;
+  const int64_t step = run.step, rest = run.rest, from_step = run.from_step;
+  const auto n = static_cast<int64_t>(run.n);
+  if (step == 1 && rest == 0 && from_step == 1) {
+    for (int64_t i = 0; i < n; ++i) to[index[i]] = Updated<kUpdate>(to[index[i]], from[i]);
+    return;
+  }
+  for (int64_t i = 0; i < n; ++i, to += rest, from += from_step) {
+    T& element = to[index[i] * step];
+    element = Updated<kUpdate>(element, *from);
   }
 }
 

@@ -57,7 +57,7 @@ absl::Status ScatterInto(const TensorView& out_view, int dim, const TensorView& 
       // Each index is read once before it is checked and used, since the index tensor may alias the
       // result. Equal indices, as those of an expanded tensor: one is enough.
       const int64_t place = *indices;
-      if (adjacent && AllEqual(indices, n, place)) {
+      if (adjacent && indices[n - 1] == place && AllEqual(indices, n, place)) {
         if (place < 0 || place >= size) return IndexOutOfRange(place, size, dim);
         loops.adjacent(ElementAddress(out, it.offset(2) + at + place * run.step), run.from,
                        run.from_step, n);
