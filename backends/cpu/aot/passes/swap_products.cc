@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "backends/cpu/aot/passes/lower_nodes.h"
 #include "backends/cpu/aot/passes/permuted_dims.h"
 #include "exir/ir/graph_editor.h"
@@ -35,10 +36,33 @@ class ProductSwap : NodeLowering {
 
   absl::StatusOr<bool> Run() {
     if (permute_ == nullptr || view_ == nullptr) return false;
+    FindConstants();
     return LowerNodes(program_, editor_, [this](NodeId id) { return Swap(id); });
   }
 
  private:
+  // Collects the values that only depend on constants, such as dequantized weights.
+  void FindConstants() {
+    const auto variable = exir::VariableTensors(program_.signature);
+    for (size_t i = 0; i < graph_.inputs().size(); ++i) {
+      const exir::InputSpec& spec = program_.signature.inputs[i];
+      if (exir::NamesTensor(spec.kind) && !variable.contains(spec.target)) {
+        constants_.insert(graph_.inputs()[i]);
+      }
+    }
+    for (const NodeId id : graph_.nodes()) {
+      bool any = false, all = true;
+      for (const Argument& argument : graph_.node(id).arguments) {
+        exir::ForEachValue(argument, [&](ValueId value) {
+          any = true;
+          all = all && constants_.contains(value);
+        });
+      }
+      if (!any || !all) continue;
+      for (const ValueId result : graph_.node(id).results()) constants_.insert(result);
+    }
+  }
+
   absl::StatusOr<bool> Swap(NodeId id) {
     ValueId a, b;
     NodeId permute;
@@ -56,6 +80,7 @@ class ProductSwap : NodeLowering {
     if (!dims.has_value() || !graph_.HasOneUse(transposed) || !elements.has_value() ||
         !moved_a.has_value() || !moved_result.has_value() || left.dtype != DType::kFloat32 ||
         !left.is_contiguous() || !right.is_contiguous() || !type.is_contiguous() ||
+        constants_.contains(b) ||
         *dims != (rank == 2 ? std::vector<int64_t>{1, 0} : std::vector<int64_t>{0, 2, 1})) {
       return false;
     }
@@ -93,6 +118,7 @@ class ProductSwap : NodeLowering {
 
   FusedHandles& handles_;
   const OpOverload *permute_, *view_;
+  absl::flat_hash_set<ValueId> constants_;
 };
 
 }  // namespace

@@ -12,8 +12,9 @@ namespace belay::cpu {
 //   bmm(a, permute_copy(b, [0, 2, 1]))  ->  the same with [0, 2, 1]
 //
 // A transposition of one row or column is a view. Conditions: float32, known sizes, contiguous tensors,
-// at most 64 rows of `a`, whose elements and those of the result are fewer than a quarter of b's, and no
-// other user of the permutation. Top graph only. `handles` must outlive the pass. O(nodes).
+// at most 64 rows of `a`, whose elements and those of the result are fewer than a quarter of b's, no
+// other user of the permutation, and a `b` that is computed at run time: others are prepacked weights
+// (lower_linear.h). Top graph only. `handles` must outlive the pass. O(nodes).
 exir::Pass SwapProducts(FusedHandles& handles);
 
 }  // namespace belay::cpu

@@ -71,6 +71,23 @@ TEST_F(SwapProductsTest, LeavesOtherProducts) {
                   "%y user_output, %t user_output");
 }
 
+// Weights are prepacked, also those of replaceable parameters and quantized ones.
+TEST_F(SwapProductsTest, LeavesWeights) {
+  const auto program = [](std::string_view declared, std::string_view input,
+                          std::string_view weight) {
+    return absl::StrCat(
+        "program edge { ", declared, " graph(", input, ", %a: f32[4,64] user_input) { ", weight,
+        "%t: f32[64,100] = edge.aten.permute_copy.default(%b, [1,0]) "
+        "%y: f32[4,100] = edge.aten.mm.default(%a, %t) return (%y user_output) } }");
+  };
+  for (const std::string& text :
+       {program("constants { state \"b\": f32[100,64] }", "%b: f32[100,64] parameter \"b\"", ""),
+        program("constants { state \"w\": f32[100,64] }", "%w: f32[100,64] parameter \"w\"",
+                "%b: f32[100,64] = edge.aten.relu.default(%w) ")}) {
+    exir::ExpectUnchanged(text, pass_.run, CpuPassTestOps());
+  }
+}
+
 // The permutation must exchange the last two dimensions.
 TEST_F(SwapProductsTest, LeavesOtherPermutations) {
   ExpectUnchanged("%a: f32[3,4,64] user_input, %b: f32[100,64,3] user_input",
