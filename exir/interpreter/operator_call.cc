@@ -333,8 +333,7 @@ class Call {
       for (size_t k = 0; k < metas.size(); ++k) {
         const TensorMeta* meta = metas[k].get_if<TensorMeta>();
         const std::optional<Sizes> sizes = meta == nullptr ? std::nullopt : AsInts(meta->sizes);
-        const std::optional<Sizes> strides =
-            meta == nullptr ? std::nullopt : AsInts(meta->strides);
+        const std::optional<Sizes> strides = meta == nullptr ? std::nullopt : AsInts(meta->strides);
         const std::optional<int64_t> offset =
             meta == nullptr ? std::nullopt : meta->storage_offset.AsInt();
         if (!sizes.has_value() || !strides.has_value() || !offset.has_value()) {

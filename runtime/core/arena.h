@@ -19,7 +19,7 @@ class BlockAllocator {
  public:
   virtual ~BlockAllocator() = default;
   // Returns `bytes` > 0 bytes of any content at a multiple of `alignment`, a power of two; nullptr
-  // if there is no memory.
+  // if memory is exhausted.
   virtual void* Allocate(size_t bytes, size_t alignment) = 0;
   // `block` is a result of Allocate(bytes, …).
   virtual void Free(void* block, size_t bytes) = 0;

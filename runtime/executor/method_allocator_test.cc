@@ -47,7 +47,8 @@ TEST_F(MethodAllocatorTest, ActivationsStateAndCopiesAreInItsBlocks) {
   float strided[] = {1, 9, 2};
   for (const float times : {1.0f, 2.0f}) {
     // Not dense, so it is copied.
-    ASSERT_OK(method.SetInput(0, TensorView{kF32, strided, Sizes{2}, Strides{2}}));
+    ASSERT_OK(method.SetInput(
+        0, TensorView{.dtype = kF32, .sizes = {2}, .strides = {2}, .data = strided}));
     ASSERT_OK(method.Execute());
     EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(times + 1, 2 * times + 2));
     EXPECT_THAT(Floats(method.GetOutput(1)), ElementsAre(times, 2 * times));

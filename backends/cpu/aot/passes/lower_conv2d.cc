@@ -357,9 +357,9 @@ class Conv2dLowering : NodeLowering {
       const bool accurate = tile == WinogradTile::k2x2 && channels * planes >= kAccurateTerms;
       if (winograd_ == Winograd::kNever || (winograd_ == Winograd::kAccurate && !accurate))
         continue;
-      const double share =
-          WinogradShare(tile, images, {(*sizes)[last - 1], (*sizes)[last]}, static_cast<double>(channels),
-                        static_cast<double>(n), static_cast<double>(planes));
+      const double share = WinogradShare(tile, images, {(*sizes)[last - 1], (*sizes)[last]},
+                                         static_cast<double>(channels), static_cast<double>(n),
+                                         static_cast<double>(planes));
       if (share >= least) continue;
       least = share;
       best = tile;
