@@ -139,7 +139,10 @@ TEST(PointwiseTest, EveryOperatorInEveryDtypeAtEveryLength) {
       }
       if (IsFloatingPoint(dtype) && factor == 1) {
         ASSERT_TRUE(comparison.Compare(CallOf(row, dtype, {40}, {40}, Values::kSpecial)));
-        ASSERT_TRUE(comparison.Compare(CallOf(row, dtype, {3000}, {3000}, Values::kWide)));
+        KernelCall wide = CallOf(row, dtype, {3000}, {3000}, Values::kWide);
+        // Both kernels multiply x > -38.6 by a subnormal factor, rounded to half a unit.
+        if (row.op == "aten.gelu.default" && dtype == DType::kFloat64) wide.max_ulp = 39;
+        ASSERT_TRUE(comparison.Compare(wide));
       }
     }
     EXPECT_GE(taken, row.read == "&DivMode" ? 1 : 3) << row.op;
