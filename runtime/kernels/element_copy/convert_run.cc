@@ -11,6 +11,7 @@
 #include "hwy/foreach_target.h"
 // Must come after foreach_target.h.
 #include "hwy/highway.h"
+#include "runtime/kernels/bfloat16-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace belay {
@@ -137,10 +138,9 @@ void NarrowToBFloats(const void* HWY_RESTRICT in, void* HWY_RESTRICT out, size_t
   const auto rounded = [&](const float* from) HWY_ATTR {
     const auto v = hn::LoadU(d, from);
     const auto bits = hn::BitCast(du, v);
-    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1u));
-    const auto sum = hn::Add(hn::Add(bits, hn::Set(du, 0x7fffu)), odd);
     const auto nan = hn::BitCast(d, hn::Set(du, 0x7fc00000u));
-    return hn::BitCast(d16, hn::IfThenElse(hn::IsNaN(v), nan, hn::BitCast(d, sum)));
+    const auto nearest = hn::BitCast(d, RoundToBFloat16(du, bits));
+    return hn::BitCast(d16, hn::IfThenElse(hn::IsNaN(v), nan, nearest));
   };
   size_t i = 0;
   for (; i + 2 * lanes <= n; i += 2 * lanes) {

@@ -12,6 +12,7 @@
 #include "hwy/foreach_target.h"
 // Must come after foreach_target.h.
 #include "hwy/highway.h"
+#include "runtime/kernels/bfloat16-inl.h"
 #include "runtime/kernels/packed/row_epilogue-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -258,9 +259,7 @@ HWY_NOINLINE bool SplitRow(const float* HWY_RESTRICT a, size_t k, uint16_t* HWY_
   const hn::Rebind<uint16_t, TagF32> d16;
   const size_t lanes = hn::Lanes(d);
   const auto rounded = [&](V x) HWY_ATTR {
-    const auto bits = hn::BitCast(du, x);
-    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1u));
-    return hn::ShiftRight<16>(hn::Add(hn::Add(bits, hn::Set(du, 0x7fffu)), odd));
+    return hn::ShiftRight<16>(RoundToBFloat16(du, hn::BitCast(du, x)));
   };
   auto fits = hn::Eq(hn::Zero(d), hn::Zero(d));
   for (size_t p = 0; p < k; p += lanes) {

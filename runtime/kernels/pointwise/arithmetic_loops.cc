@@ -354,7 +354,7 @@ void HalfNeg(const void* const* operands, void* out, size_t n, const PointwisePa
 }
 
 VectorLoop FindArithmeticLoopImpl(PointwiseOp op, DType type) {
-  if (type == DType::kFloat16 || type == DType::kBFloat16) {
+  if (IsHalf(type)) {
     return op == PointwiseOp::kAbs ? &HalfAbs : op == PointwiseOp::kNeg ? &HalfNeg : nullptr;
   }
   switch (op) {

@@ -13,6 +13,7 @@
 
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
+#include "runtime/kernels/bfloat16-inl.h"
 #include "runtime/kernels/pointwise/domain-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -95,9 +96,7 @@ HWY_INLINE V RoundStep(D d, V x) {
   const hn::RebindToUnsigned<D> du;
   const auto bits = hn::BitCast(du, x);
   if constexpr (kSteps == HalfSteps::kBFloat16) {
-    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1u));
-    const auto sum = hn::Add(hn::Add(bits, hn::Set(du, 0x7fffu)), odd);
-    return hn::BitCast(d, hn::And(sum, hn::Set(du, 0xffff0000u)));
+    return hn::BitCast(d, hn::And(RoundToBFloat16(du, bits), hn::Set(du, 0xffff0000u)));
   } else if constexpr (kSteps == HalfSteps::kFloat16) {
     // With e the exponent of x, at least -14: the unit of 1.5 * 2^(13 + e) is that of the half.
     const V power = hn::BitCast(d, hn::And(bits, hn::Set(du, 0x7f800000u)));

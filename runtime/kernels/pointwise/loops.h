@@ -72,7 +72,9 @@ enum class PointwiseOp : uint8_t {
 #undef BELAY_ENUMERATOR
 };
 
-// The dtype to which each step of a quotient is rounded.
+inline bool IsHalf(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
+
+// The dtype to which each step of a rounded quotient (kFloorDiv, kTruncDiv) is rounded.
 enum class HalfSteps : uint8_t { kNone, kFloat16, kBFloat16 };
 
 // Precedes a loop with independent iterations. A result may be one of the operands, in which case
@@ -88,11 +90,12 @@ using VectorLoop = void (*)(const void* const* operands, void* out, size_t n,
                             const PointwiseParams& params);
 
 // Returns the loop for elements of float32, float64, int64, int32, int8 or uint8, for kAbs and kNeg
-// also of float16 and bfloat16; null if not supported. Comparison loops write bytes that are 0 or 1. The first operand of kWhere is bytes
-// that are 0 or 1, for every type. kPow supports the exponents that IsQuickExponent accepts, and
-// for float32 all exponents (pow_loops.h). kDivBy has one operand, which it divides by scalar 0.
-// Scalar 0 of kFloorDiv and kTruncDiv of float32 is the HalfSteps of their steps. kPowOfBase has one operand, the exponent; scalar 0 is the base, which is positive, finite and not
-// 1, and for float64 2.
+// also of float16 and bfloat16; null if not supported. Comparison loops write bytes that are 0 or 1.
+// The first operand of kWhere is bytes that are 0 or 1, for every type. kPow supports the exponents
+// that IsQuickExponent accepts, and for float32 all exponents (pow_loops.h). kDivBy has one operand,
+// which it divides by scalar 0. kPowOfBase has one operand, the exponent; scalar 0 is the base, which
+// is positive, finite and not 1, and for float64 2. Scalar 0 of kFloorDiv and kTruncDiv of float32 is
+// their HalfSteps.
 VectorLoop FindLoop(PointwiseOp op, DType type);
 bool IsComparison(PointwiseOp op);  // writes truth values
 

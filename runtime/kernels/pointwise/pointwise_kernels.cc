@@ -18,8 +18,6 @@ namespace {
 
 absl::Status Refused() { return absl::InvalidArgumentError("left to the reference kernel"); }
 
-bool IsHalf(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
-
 using Arguments = KernelArguments;
 
 // Operators without scalar parameters.

@@ -17,8 +17,6 @@ namespace {
 
 constexpr int64_t kLongGroup = 64;  // long enough for a separate loop call
 
-bool IsHalf(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
-
 // Whether the operation changes at most the sign, so that its loops need no conversion.
 bool ChangesSign(PointwiseOp op) { return op == PointwiseOp::kAbs || op == PointwiseOp::kNeg; }
 
