@@ -74,6 +74,17 @@ static inline belay_tensor Floats(int64_t n, float* data) {
   return belay_tensor_contiguous(BELAY_FLOAT32, 1, &n, data);
 }
 
+/* Executes "count" on {1, 2} and returns its output: the state, which begins at {10, 20}. */
+static inline belay_tensor Count(belay_method* method) {
+  float step[] = {1, 2};
+  const belay_tensor input = Floats(2, step);
+  REQUIRE(belay_method_set_tensor(method, 0, &input, NULL) == BELAY_OK);
+  REQUIRE(belay_method_execute(method, NULL, NULL) == BELAY_OK);
+  belay_tensor next;
+  REQUIRE(belay_method_get_tensor(method, 0, &next, NULL) == BELAY_OK);
+  return next;
+}
+
 /* Returns the exit code of main. */
 static inline int Failed(void) {
   if (failures != 0) fprintf(stderr, "%d failed\n", failures);
