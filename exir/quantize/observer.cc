@@ -95,13 +95,14 @@ void Observer::AddToHistogram(absl::Span<const float> values, float low, float h
   high_ = new_high;
 }
 
+float Observer::Point(int i) const {
+  return static_cast<float>(low_ + (i + 0.5) * BinWidth() / kPointsOfBin);
+}
+
 std::vector<float> Observer::Points() const {
   std::vector<float> points;
   if (kind_ != ObserverKind::kHistogram || !any_ || low_ == high_) return points;
-  const double distance = BinWidth() / kPointsOfBin;
-  for (int i = 0; i < kBins * kPointsOfBin; ++i) {
-    points.push_back(static_cast<float>(low_ + (i + 0.5) * distance));
-  }
+  for (int i = 0; i < kBins * kPointsOfBin; ++i) points.push_back(Point(i));
   return points;
 }
 
@@ -207,8 +208,7 @@ double Observer::ErrorOf(int start, int end, absl::Span<const float> results) co
   for (size_t i = 0; i < results.size(); ++i) {
     const double count = histogram_[i / kPointsOfBin];
     if (count == 0) continue;
-    const auto x = static_cast<float>(low_ + (static_cast<double>(i) + 0.5) * distance);
-    const int32_t q = QuantizeNumber(x, p, {0, kLevels - 1});
+    const int32_t q = QuantizeNumber(Point(static_cast<int>(i)), p, {0, kLevels - 1});
     const double difference = levels[static_cast<size_t>(q)] - results[i];
     error += count * difference * difference;
   }

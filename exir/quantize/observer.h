@@ -52,6 +52,8 @@ class Observer {
   // Sum of (f(x) - f(x'))^2.
   double ErrorOf(int start, int end, absl::Span<const float> results) const;
   double BinWidth() const;
+  // Element i of Points().
+  float Point(int i) const;
   // The range of the bins from `start` to `end`, both inclusive.
   std::pair<float, float> RangeOfBins(int start, int end) const;
 

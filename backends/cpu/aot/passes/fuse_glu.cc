@@ -72,8 +72,9 @@ class GluFusion : NodeLowering {
   void FuseCasts(NodeId id, ValueId x, int64_t dim) {
     const std::optional<ValueId> source = ConvertedFloat(graph_, x);
     const ValueId result = graph_.ResultOf(id);
-    if (!source.has_value() || !graph_.HasOneUse(x) || !graph_.HasOneUse(result)) return;
-    const NodeId user = *graph_.value(result).users.begin();
+    const std::optional<NodeId> sole = graph_.SoleUser(result);
+    if (!source.has_value() || !graph_.HasOneUse(x) || !sole.has_value()) return;
+    const NodeId user = *sole;
     if (graph_.node(user).outputs.size() != 1) return;
     const ValueId converted = graph_.ResultOf(user);
     const TensorMeta& to = *graph_.value(converted).tensor();

@@ -38,8 +38,8 @@ constexpr double kWorthwhile = 0.75;
 // Cost of reading a weight or transforming an element, in multiply-adds.
 constexpr double kElementWork = 8;
 
-// Filters of a vector. Its multiply-adds each load an operand of their own, which costs as much as 0.4
-// multiply-adds; conv2d and convolution then compute whole lines of pixels.
+// With the filters of at most one vector, each multiply-add of a Winograd GEMM loads an operand, which
+// costs as much as 0.4 multiply-adds. Convolutions without Winograd reuse operands along lines of pixels.
 constexpr double kVectorFilters = 16, kVectorWork = 1.4;
 
 // Terms of a sum over channels and planes from which F(2 x 2, 3 x 3) is about as accurate as conv2d
