@@ -54,9 +54,10 @@ class _PyBuffer(ctypes.Structure):
 
 
 _PYBUF_FULL_RO = 0x0100 | 0x0018 | 0x0004  # indirect, strides, format
-_get_buffer = ctypes.pythonapi.PyObject_GetBuffer
+_python = ctypes.PyDLL(None)  # not ctypes.pythonapi: any package may change the argument types of its functions
+_get_buffer = _python.PyObject_GetBuffer
 _get_buffer.argtypes = [ctypes.py_object, ctypes.POINTER(_PyBuffer), ctypes.c_int]
-_release_buffer = ctypes.pythonapi.PyBuffer_Release
+_release_buffer = _python.PyBuffer_Release
 _release_buffer.argtypes = [ctypes.POINTER(_PyBuffer)]
 _release_buffer.restype = None
 
@@ -122,7 +123,7 @@ class _DLTensor(ctypes.Structure):
     ]
 
 
-_get_capsule = ctypes.pythonapi.PyCapsule_GetPointer
+_get_capsule = _python.PyCapsule_GetPointer
 _get_capsule.argtypes = [ctypes.py_object, ctypes.c_char_p]
 _get_capsule.restype = c_void_p
 

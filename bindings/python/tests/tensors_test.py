@@ -1,5 +1,7 @@
 """Tensors of NumPy and torch. tensors_test.py ZOO"""
 
+import array
+import ctypes
 import gc
 import sys
 import unittest
@@ -17,6 +19,23 @@ try:
 except ImportError:
     torch = None
     print("skipped: torch is not installed (--test_env=BELAY_PYTHON=<interpreter with torch>)")
+
+
+class BufferTest(unittest.TestCase):
+    def test_argument_types_of_pythonapi_do_not_matter(self):
+        program = belay.lower(f"{ZOO}/mlp/model.pt2")
+        sizes = program.inputs()[0]["sizes"]
+        elements = 1
+        for size in sizes:
+            elements *= size
+        x = memoryview(array.array("f", [0.5] * elements)).cast("B").cast("f", sizes)
+        expected = program(x).tolist()
+        function = ctypes.pythonapi.PyObject_GetBuffer
+        original, function.argtypes = function.argtypes, [ctypes.c_int]
+        try:
+            self.assertEqual(program(x).tolist(), expected)
+        finally:
+            function.argtypes = original
 
 
 @unittest.skipIf(numpy is None, "NumPy is not installed")
