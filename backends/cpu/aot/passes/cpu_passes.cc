@@ -20,6 +20,7 @@
 #include "backends/cpu/aot/passes/lower_lookup.h"
 #include "backends/cpu/aot/passes/lower_max_pool2d.h"
 #include "backends/cpu/aot/passes/lower_quantized_add.h"
+#include "backends/cpu/aot/passes/merge_branches.h"
 #include "backends/cpu/aot/passes/narrow_products.h"
 #include "backends/cpu/aot/passes/quantize_rows.h"
 #include "backends/cpu/aot/passes/remove_io_reshapes.h"
@@ -60,6 +61,10 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
       exir::PropagateConstants({.only_products = true}),
       RemoveCopies(handles),
       exir::MergeBatchNorm(),
+      MergeBranches(handles),
+      // Batch norms and factors of merged branches, and sums of the results with their input.
+      exir::MergeBatchNorm(),
+      MergeBranches(handles),
       LowerInstanceNorm(),
       SimplifyQuantization(handles),
       LiftToImages(),

@@ -1,6 +1,5 @@
 #include "backends/cpu/aot/passes/lower_batch_norm.h"
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "backends/cpu/aot/passes/batch_norm_terms.h"
 #include "backends/cpu/aot/passes/lower_nodes.h"
 #include "backends/cpu/aot/passes/packed_constants.h"
 #include "exir/ir/graph_editor.h"
@@ -23,8 +23,6 @@ using exir::NodeId;
 using exir::TensorMeta;
 using exir::ValueId;
 
-constexpr double kMaxDeviations = 16;
-
 class BatchNormLowering : NodeLowering {
  public:
   explicit BatchNormLowering(exir::ExportedProgram& program)
@@ -39,48 +37,6 @@ class BatchNormLowering : NodeLowering {
   }
 
  private:
-  // The batch norm as factor * x + shift, per channel.
-  struct Terms {
-    ConstantView named_after;
-    std::vector<float> factor, shift;
-  };
-
-  // Returns the elements of a constant of `count` elements, or `count` times `missing` for None.
-  // nullopt for other arguments.
-  std::optional<std::vector<double>> Vector(const Argument& argument, size_t count,
-                                            double missing) const {
-    if (argument.is_none()) return std::vector<double>(count, missing);
-    const std::optional<ConstantView> view = views_.Find(argument);
-    std::optional<std::vector<double>> elements =
-        view.has_value() ? view->Elements() : std::nullopt;
-    if (!elements.has_value() || elements->size() != count) return std::nullopt;
-    return elements;
-  }
-
-  std::optional<Terms> TermsOf(const Node& node, size_t channels) const {
-    std::optional<ConstantView> mean_view = views_.Find(node.argument("running_mean"));
-    const std::optional<double> eps = views_.Number(node.argument("eps"));
-    const auto weight = Vector(node.argument("weight"), channels, 1),
-               bias = Vector(node.argument("bias"), channels, 0),
-               mean = Vector(node.argument("running_mean"), channels, 0),
-               var = Vector(node.argument("running_var"), channels, 1);
-    if (!mean_view.has_value() || !eps.has_value() || !weight.has_value() || !bias.has_value() ||
-        !mean.has_value() || !var.has_value()) {
-      return std::nullopt;
-    }
-    Terms terms = {*std::move(mean_view), {}, {}};
-    for (size_t c = 0; c < channels; ++c) {
-      const double deviation = std::sqrt((*var)[c] + *eps), factor = (*weight)[c] / deviation;
-      terms.factor.push_back(static_cast<float>(factor));
-      terms.shift.push_back(static_cast<float>((*bias)[c] - (*mean)[c] * factor));
-      if (!(std::abs((*mean)[c]) <= kMaxDeviations * deviation) ||
-          !std::isfinite(terms.factor.back()) || !std::isfinite(terms.shift.back())) {
-        return std::nullopt;
-      }
-    }
-    return terms;
-  }
-
   // batch_norm(x, scale, shift, mean, var, eps)  ->  x * factor + (shift - mean * factor)
   // with factor = scale / sqrt(var + eps) per channel
   absl::StatusOr<bool> Lower(NodeId id) {
@@ -97,14 +53,17 @@ class BatchNormLowering : NodeLowering {
     if (!UsesOnlyFirstResult(id)) return false;
     const std::optional<int64_t> channels = meta->sizes[1].AsInt();
     if (!channels.has_value()) return false;
-    const std::optional<Terms> terms = TermsOf(node, static_cast<size_t>(*channels));
+    const std::optional<BatchNormTerms> terms =
+        FindBatchNormTerms(node, static_cast<size_t>(*channels), views_);
     if (!terms.has_value()) return false;
+    const std::vector<float> factors(terms->factor.begin(), terms->factor.end());
+    const std::vector<float> shifts(terms->shift.begin(), terms->shift.end());
     Sizes sizes(static_cast<size_t>(meta->rank() - 1), 1);
     sizes[0] = *channels;
     ABSL_ASSIGN_OR_RETURN(const ValueId factor,
-                          constants_.Floats(terms->named_after, "factor", terms->factor, sizes));
+                          constants_.Floats(terms->named_after, "factor", factors, sizes));
     ABSL_ASSIGN_OR_RETURN(const ValueId shift,
-                          constants_.Floats(terms->named_after, "shift", terms->shift, sizes));
+                          constants_.Floats(terms->named_after, "shift", shifts, sizes));
     const exir::ValueType type = graph_.value(result).type;
     exir::GraphEditor::NewNode scaled{.name = absl::StrCat(node.name, "_scaled"),
                                       .target = mul_,
