@@ -18,6 +18,8 @@ constexpr int64_t kBlock = 16;
 // Columns that are computed together: whole cache lines, four vectors of the widest instruction
 // set.
 constexpr int64_t kColumnBlock = 64;
+// Rows of at most this length are computed as the columns of a transposed copy.
+constexpr int64_t kShortRow = 24;
 // The cost of an element's exponential, in multiply-adds.
 constexpr double kExponentialWork = 24;
 
@@ -82,6 +84,40 @@ absl::Status RunLoops(KernelContext& context, const SoftmaxCall<KernelArguments>
                 out_step = self->rank() == 0 ? 1 : out->strides[dim];
   const double work = kExponentialWork * static_cast<double>(self->numel());
   const bool direct = self->dtype == kType && (n == 1 || (in_step == 1 && out_step == 1));
+  const int last = rows.sizes.size() - 1;
+  const bool columns = last >= 0 && loops.columns != nullptr && self->dtype == kType &&
+                       rows.sizes[last] >= kColumnBlock / 4;
+  if (columns && n > 1 && n <= kShortRow && (rows.in[last] != 1 || rows.out[last] != 1)) {
+    const int64_t beside = rows.sizes[last], in_row = rows.in[last], out_row = rows.out[last];
+    Sizes outer = rows.sizes;
+    outer.erase(last);
+    const int64_t blocks = (beside + kColumnBlock - 1) / kColumnBlock;
+    RunRanges(context, self->numel() / n / beside * blocks, /*step=*/1, work,
+              [&](int, int64_t first, int64_t end) {
+                T block[kShortRow * kColumnBlock];
+                for (int64_t i = first; i < end; ++i) {
+                  const int64_t row = i % blocks * kColumnBlock;
+                  const int64_t count = std::min(kColumnBlock, beside - row);
+                  const T* const from =
+                      self->as<const T>() + OffsetAt(i / blocks, outer, rows.in) + row * in_row;
+                  T* const to =
+                      out->as<T>() + OffsetAt(i / blocks, outer, rows.out) + row * out_row;
+                  for (int64_t j = 0; j < n; ++j) {
+                    for (int64_t r = 0; r < count; ++r) {
+                      block[j * kColumnBlock + r] = from[r * in_row + j * in_step];
+                    }
+                  }
+                  loops.columns(block, static_cast<size_t>(n), size_t{kColumnBlock},
+                                static_cast<size_t>(count), block, size_t{kColumnBlock});
+                  for (int64_t j = 0; j < n; ++j) {
+                    for (int64_t r = 0; r < count; ++r) {
+                      to[r * out_row + j * out_step] = block[j * kColumnBlock + r];
+                    }
+                  }
+                }
+              });
+    return absl::OkStatus();
+  }
   if (direct) {
     RunRanges(context, self->numel() / n, /*step=*/1, work, [&](int, int64_t first, int64_t last) {
       for (int64_t i = first; i < last; ++i) {
@@ -94,15 +130,13 @@ absl::Status RunLoops(KernelContext& context, const SoftmaxCall<KernelArguments>
   ABSL_ASSIGN_OR_RETURN(T * scratch, ScratchArray<T>(context, n * kBlock));
   Sizes outer = rows.sizes;
   int64_t beside = 1, in_beside = 0, out_beside = 0;
-  if (!outer.empty()) {
-    const int last = outer.size() - 1;
+  if (last >= 0) {
     beside = outer[last];
     in_beside = rows.in[last];
     out_beside = rows.out[last];
     outer.erase(last);
   }
-  if (loops.columns != nullptr && self->dtype == kType && in_beside == 1 && out_beside == 1 &&
-      beside >= kColumnBlock / 4) {
+  if (columns && in_beside == 1 && out_beside == 1) {
     const int64_t blocks = (beside + kColumnBlock - 1) / kColumnBlock;
     const int64_t count = self->numel() / n / beside * blocks;
     RunRanges(context, count, /*step=*/1, work, [&](int, int64_t first, int64_t last) {

@@ -52,6 +52,30 @@ TEST(SoftmaxTest, EveryLayoutAndDimension) {
   }
 }
 
+// Rows of few elements: blocks of rows, and rows that are left over.
+TEST(SoftmaxTest, ManyShortRows) {
+  KernelComparison comparison;
+  for (const char* op : kOps) {
+    for (int64_t n = 1; n <= 26; ++n) {
+      for (int64_t rows : {16, 63, 64, 130}) {
+        for (Layout layout : {Layout::kRowMajor, Layout::kGaps}) {
+          KernelCall call =
+              CallOf(op, {DType::kFloat32, {2, rows, n}, layout, Values::kWide, 0}, -1);
+          ASSERT_TRUE(comparison.Compare(call));
+          call.output_layout = Layout::kReversed;
+          ASSERT_TRUE(comparison.Compare(call));
+        }
+      }
+      ASSERT_TRUE(comparison.Compare(
+          CallOf(op, {DType::kFloat32, {70, n}, Layout::kRowMajor, Values::kSpecial, 0}, -1)));
+    }
+    KernelCall call =
+        CallOf(op, {DType::kFloat32, {1, 3, 70, 90}, Layout::kChannelsLast, Values::kWide, 0}, 1);
+    call.output_layout = Layout::kChannelsLast;
+    ASSERT_TRUE(comparison.Compare(call));
+  }
+}
+
 TEST(SoftmaxTest, AcceptsBoolAsDimension) {
   KernelComparison comparison;
   for (const char* op : kOps) {
