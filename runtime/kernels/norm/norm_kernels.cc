@@ -279,20 +279,28 @@ bool IsChannelsInnermostF32(const TensorView& t) {
 
 // Scratch memory per channel, in doubles: sum and center, then mean, factor and offset in float.
 constexpr int64_t kChannelDoubles = 4;
+// Sums of fewer channels than this are computed in parts of the rows, which threads share.
+constexpr int64_t kFewChannels = 256;
+constexpr int64_t kRowParts = 8;
+
+// Scratch memory of a normalization by channel, in doubles: the vectors, then the sums of each part.
+CheckedInt ChannelMemory(int64_t channels) {
+  return CheckedInt(channels) * (kChannelDoubles + (channels < kFewChannels ? kRowParts : 0));
+}
 
 uint64_t ChannelScratch(const TensorView& input) {
-  return input.rank() < 2 ? 0
-                          : ScratchBytesOf<double>(CheckedInt(input.sizes[1]) * kChannelDoubles);
+  return input.rank() < 2 ? 0 : ScratchBytesOf<double>(ChannelMemory(input.sizes[1]));
 }
 
 struct ChannelVectors {
-  double *sums, *centers;
+  double *sums, *centers, *parts;
   float *mean, *factor, *offset;
   bool exact = true;
 
   ChannelVectors(double* memory, int64_t channels)
       : sums(memory),
         centers(memory + channels),
+        parts(memory + kChannelDoubles * channels),
         mean(reinterpret_cast<float*>(memory + 2 * channels)),
         factor(mean + channels),
         offset(factor + channels) {}
@@ -315,20 +323,59 @@ void NormalizeRows(const KernelContext& context, const ChannelVectors& vectors, 
             });
 }
 
-// sums[c] = the sum over rows of in[r, c], or of its squared distance from centers[c].
-void SumColumns(const KernelContext& context, const float* in, int64_t rows, int64_t channels,
+// Adds the sums over rows of in[r, c], or of its squared distances from centers[c], to sums[c]. `loop`
+// is that of the sums or of the distances.
+void AddColumns(ReduceLoop loop, const float* in, int64_t rows, int64_t channels,
                 const double* centers, double* sums) {
+  if (channels >= kReduceLanes || kReduceLanes % channels != 0) {
+    for (int64_t c = 0; c < channels; c += kReduceLanes) {
+      loop(in + c, rows, channels, std::min(kReduceLanes, channels - c), sums + c,
+           centers == nullptr ? nullptr : centers + c);
+    }
+    return;
+  }
+  // Several rows at a time: lane i is a part of channel i % channels.
+  double lanes[kReduceLanes] = {}, lane_centers[kReduceLanes];
+  for (int64_t i = 0; i < kReduceLanes; ++i) {
+    lane_centers[i] = centers == nullptr ? 0 : centers[i % channels];
+  }
+  const double* const center = centers == nullptr ? nullptr : lane_centers;
+  const int64_t elements = rows * channels, whole = elements / kReduceLanes;
+  if (whole > 0) loop(in, whole, kReduceLanes, kReduceLanes, lanes, center);
+  const int64_t rest = elements - whole * kReduceLanes;
+  if (rest > 0) loop(in + whole * kReduceLanes, 1, 0, rest, lanes, center);
+  for (int64_t i = 0; i < kReduceLanes; ++i) sums[i % channels] += lanes[i];
+}
+
+// sums[c] = the sum over rows of in[r, c], or of its squared distance from centers[c]. `parts` has
+// kRowParts * channels doubles if there are few channels.
+void SumColumns(const KernelContext& context, const float* in, int64_t rows, int64_t channels,
+                const double* centers, double* sums, double* parts) {
   const ReduceLoop loop =
       centers == nullptr ? FindSumLoop(DType::kFloat32) : FindSquaresLoop(DType::kFloat32);
-  constexpr int64_t kBlock = 64;
-  RunRanges(context, channels, kBlock, 2 * static_cast<double>(rows * channels),
-            [&](int, int64_t first, int64_t last) {
-              std::fill(sums + first, sums + last, 0.0);
-              for (int64_t c = first; c < last; c += kBlock) {
-                loop(in + c, rows, channels, std::min(kBlock, last - c), sums + c,
-                     centers == nullptr ? nullptr : centers + c);
-              }
-            });
+  const double work = 2 * static_cast<double>(rows * channels);
+  std::fill_n(sums, channels, 0.0);
+  if (channels >= kFewChannels) {
+    RunRanges(context, channels, kReduceLanes, work, [&](int, int64_t first, int64_t last) {
+      for (int64_t c = first; c < last; c += kReduceLanes) {
+        loop(in + c, rows, channels, std::min(kReduceLanes, last - c), sums + c,
+             centers == nullptr ? nullptr : centers + c);
+      }
+    });
+    return;
+  }
+  // The parts do not depend on the number of threads.
+  RunRanges(context, kRowParts, /*step=*/1, work, [&](int, int64_t first, int64_t last) {
+    for (int64_t part = first; part < last; ++part) {
+      const int64_t row = rows * part / kRowParts, end = rows * (part + 1) / kRowParts;
+      double* const part_sums = parts + part * channels;
+      std::fill_n(part_sums, channels, 0.0);
+      if (row < end) AddColumns(loop, in + row * channels, end - row, channels, centers, part_sums);
+    }
+  });
+  for (int64_t part = 0; part < kRowParts; ++part) {
+    for (int64_t c = 0; c < channels; ++c) sums[c] += parts[part * channels + c];
+  }
 }
 
 // ---- Group norm
@@ -346,11 +393,11 @@ bool NormalizeImage(const KernelContext& context, const GroupNormCall<KernelArgu
     for (int64_t c = g * per_group; c < (g + 1) * per_group; ++c) sum += vectors.sums[c];
     return sum / count;
   };
-  SumColumns(context, in, rows, channels, nullptr, vectors.sums);
+  SumColumns(context, in, rows, channels, nullptr, vectors.sums, vectors.parts);
   for (int64_t g = 0; g < call.groups; ++g) {
     std::fill_n(vectors.centers + g * per_group, per_group, group_mean(g));
   }
-  SumColumns(context, in, rows, channels, vectors.centers, vectors.sums);
+  SumColumns(context, in, rows, channels, vectors.centers, vectors.sums, vectors.parts);
   for (int64_t g = 0; g < call.groups; ++g) {
     const double mean = vectors.centers[g * per_group];
     const double rstd = 1 / std::sqrt(group_mean(g) + call.eps);
@@ -382,8 +429,7 @@ absl::Status GroupNorm(KernelContext& context, const GroupNormCall<KernelArgumen
     write_rstd(i * rstd->strides[0] + g * rstd->strides[1], group_rstd);
   };
   if (input->numel() > 0 && IsChannelsInnermostF32(*input) && IsChannelsInnermostF32(*out)) {
-    ABSL_ASSIGN_OR_RETURN(double* memory,
-                          ScratchArray<double>(context, CheckedInt(channels) * kChannelDoubles));
+    ABSL_ASSIGN_OR_RETURN(double* memory, ScratchArray<double>(context, ChannelMemory(channels)));
     const int64_t rows = input->numel() / n / channels;
     bool exact = true;
     for (int64_t i = 0; exact && i < n; ++i) {
@@ -431,8 +477,7 @@ absl::Status BatchNorm(KernelContext& context, const BatchNormCall<KernelArgumen
   if (input.numel() == 0) return absl::OkStatus();  // never in training
   const int64_t channels = input.sizes[1];
   if (!call.training && IsChannelsInnermostF32(input) && IsChannelsInnermostF32(out)) {
-    ABSL_ASSIGN_OR_RETURN(double* memory,
-                          ScratchArray<double>(context, CheckedInt(channels) * kChannelDoubles));
+    ABSL_ASSIGN_OR_RETURN(double* memory, ScratchArray<double>(context, ChannelMemory(channels)));
     ChannelVectors vectors(memory, channels);
     for (int64_t c = 0; c < channels; ++c) {
       const double rstd = 1 / std::sqrt(var_in[c] + call.eps);

@@ -1,5 +1,6 @@
 // Normalizations against the reference kernels.
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -121,6 +122,21 @@ TEST(NormTest, ScalesOutsideFloat32) {
     call.arguments[1] = EValue(weight.view());
     call.arguments[4] = EValue(variance.view());
     ASSERT_TRUE(comparison.Compare(call));
+  }
+}
+
+TEST(NormTest, AnyNumberOfInnermostChannels) {
+  KernelComparison comparison;
+  for (int64_t channels : {1, 2, 3, 16, 24, 32, 33, 64, 96, 255, 256, 300}) {
+    for (const auto& [height, width] : {std::pair<int64_t, int64_t>{1, 1}, {3, 2}, {40, 31}}) {
+      const int64_t groups = channels % 4 == 0 ? 4 : 1;
+      for (int64_t count : {groups, channels}) {
+        KernelCall call = GroupNorm(DType::kFloat32, DType::kFloat32, {2, channels, height, width},
+                                    count, Layout::kChannelsLast);
+        call.output_layout = Layout::kChannelsLast;
+        ASSERT_TRUE(comparison.Compare(call));
+      }
+    }
   }
 }
 
