@@ -182,9 +182,9 @@ void SumInto(const KernelContext& context, const Fold& fold, ReduceOp op, const 
                      op == ReduceOp::kSquares ? kZeros : nullptr, totals,
                      [&](T a, T b) { return product ? WrappingMul(a, b) : WrappingAdd(a, b); });
         if constexpr (std::is_same_v<T, double>) finish.Apply(totals, width);
-        if (out.dtype == DType::kFloat32 && (width == 1 || step[0] == 1)) {
+        if (out.dtype == DType::kFloat32) {
           float* to = out.as<float>() + at[0];
-          for (int64_t i = 0; i < width; ++i) to[i] = static_cast<float>(totals[i]);
+          for (int64_t i = 0; i < width; ++i) to[i * step[0]] = static_cast<float>(totals[i]);
           return;
         }
         for (int64_t i = 0; i < width; ++i) write(at[0] + i * step[0], totals[i]);
@@ -402,16 +402,17 @@ void ExtremesInto(const KernelContext& context, const Fold& fold, bool largest,
                   const TensorView& out) {
   const Reduction reduction(fold, out, out);
   const Writer<Written<T>> write(out);
-  reduction.ForEachBlock(
-      context, [&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
-        T best[kReduceBlock];
-        FindBest(reduction, largest, base, width, best);
-        if (DTypeSize(out.dtype) == sizeof(T) && (width == 1 || step[0] == 1)) {
-          std::memcpy(out.as<T>() + at[0], best, static_cast<size_t>(width) * sizeof(T));
-          return;
-        }
-        for (int64_t i = 0; i < width; ++i) write(at[0] + i * step[0], best[i]);
-      });
+  reduction.ForEachBlock(context,
+                         [&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
+                           T best[kReduceBlock];
+                           FindBest(reduction, largest, base, width, best);
+                           if (DTypeSize(out.dtype) == sizeof(T)) {
+                             T* const to = out.as<T>() + at[0];
+                             for (int64_t i = 0; i < width; ++i) to[i * step[0]] = best[i];
+                             return;
+                           }
+                           for (int64_t i = 0; i < width; ++i) write(at[0] + i * step[0], best[i]);
+                         });
 }
 
 template <class T>

@@ -493,6 +493,30 @@ TEST(ReduceTest, SumsOfSeveralRuns) {
   }
 }
 
+// The neighboring elements of the operand are not those of the result.
+TEST(ReduceTest, ChannelsLastToOtherLayouts) {
+  KernelComparison comparison;
+  for (DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kInt64}) {
+    for (int64_t channels : {7, 8, 40, 130}) {
+      for (int64_t dim : {2, 3}) {
+        for (const char* op : {"aten.sum.dim_IntList", "aten.amax.default"}) {
+          for (Layout out : {Layout::kRowMajor, Layout::kReversed, Layout::kGaps}) {
+            KernelCall call = {op,
+                               {TestTensorSpec{dtype, {2, channels, 5, 20}, Layout::kChannelsLast},
+                                std::vector<int64_t>{dim}, EValue(false)},
+                               {dtype},
+                               1,
+                               UlpOf::kMagnitudes};
+            if (std::string_view(op) == "aten.sum.dim_IntList") call.arguments.push_back(EValue());
+            call.output_layout = out;
+            ASSERT_TRUE(comparison.Compare(call));
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(ReduceTest, TruthOfBytes) {
   for (int64_t n : {1, 15, 255, 256, 257, 600}) {
     for (int64_t at = 0; at < n; at += 7) {

@@ -12,6 +12,8 @@ namespace {
 
 // Slices of at most 16 elements are reduced as columns, many results at a time.
 constexpr int64_t kShortSlice = 16;
+// Results that are computed together as the columns of a block: a vector.
+constexpr int64_t kLeastColumns = 8;
 
 }  // namespace
 
@@ -35,6 +37,19 @@ Reduction::KeptDims Reduction::Join(const Fold& fold, const Strides& first, cons
     kept.out[0][end] = first[d];
     kept.out[1][end] = second[d];
   }
+  // Neighboring elements of `self` are the columns of a block, whatever the layout of the outputs.
+  const int last = kept.sizes.size() - 1;
+  for (int d = 0; d < last; ++d) {
+    if (kept.self[d] != 1 || kept.sizes[d] < kLeastColumns) continue;
+    const auto move = [d](auto& list) {
+      const int64_t x = list[d];
+      list.erase(d);
+      list.push_back(x);
+    };
+    move(kept.sizes);
+    for (Strides* strides : {&kept.self, &kept.out[0], &kept.out[1]}) move(*strides);
+    break;
+  }
   return kept;
 }
 
@@ -47,13 +62,13 @@ Reduction::Reduction(const Fold& fold, const TensorView& first, const TensorView
   // Rows of at least one vector whose elements go to different results, if the slices are not
   // contiguous themselves, or too short for a loop of their own.
   const RunCursor cursor(fold.folded, fold.folded_strides);
-  columns_ = last >= 0 && kept_.sizes[last] >= 8 &&
+  columns_ = last >= 0 && kept_.sizes[last] >= kLeastColumns &&
              (kept_.self[last] == 1 ? cursor.stride() != 1 : count_ <= kShortSlice);
   column_step_ = columns_ ? kept_.self[last] : 1;
   SetRuns(cursor);
   run_ = fold.self->dtype == type_ && runs_ == 1;
   bytes_ = DTypeSize(fold.self->dtype) == 1 && runs_ == 1 && !columns_;
-  if (!columns_ && last >= 0 && kept_.sizes[last] < 8 && kept_.self[last] == 1 &&
+  if (!columns_ && last >= 0 && kept_.sizes[last] < kLeastColumns && kept_.self[last] == 1 &&
       fold.self->dtype == type_ && cursor.stride() == kept_.sizes[last] &&
       cursor.group() == count_ && count_ > kShortSlice) {
     narrow_width_ = kept_.sizes[last];
