@@ -1,5 +1,11 @@
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <utility>
 
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel_interface/kernel_arguments.h"
@@ -10,6 +16,7 @@
 #include "runtime/kernels/operands/element_access.h"
 #include "runtime/kernels/operands/gather_walk.h"
 #include "runtime/kernels/operands/operands.h"
+#include "runtime/kernels/operands/ranges.h"
 #include "runtime/kernels/select/select.h"
 
 namespace belay {
@@ -33,27 +40,77 @@ absl::Status Gather(KernelContext& context, const GatherCall<KernelArguments>& c
   rest[d] = 0;
   Sizes outer = places.sizes;
   outer.erase(last);
-  for (StridedIterator<3> it(outer, {places.strides, to.strides, rest}); !it.done(); it.Next()) {
-    // Indices are copied before they are checked, since the index tensor may alias the result.
-    RunSource source(static_cast<const std::byte*>(places.data) +
-                         it.offset(0) * static_cast<int64_t>(DTypeSize(places.dtype)),
-                     places.dtype, {places.sizes[last]}, {places.strides[last]}, DType::kInt64);
+  const bool direct = places.dtype == DType::kInt64 && places.strides[last] == 1;
+  const bool repeated = places.dtype == DType::kInt64 && places.strides[last] == 0;
+  // Returns the first invalid index of the row whose indices, results and elements begin at these offsets.
+  const auto gather_row = [&](int64_t place, int64_t target,
+                              int64_t base) -> std::optional<int64_t> {
+    const auto* const row =
+        places.as<const std::byte>() + place * static_cast<int64_t>(DTypeSize(places.dtype));
+    std::optional<RunSource> source;  // its setup takes as long as a short row
     RunStorage read, own;
+    auto* const indices = reinterpret_cast<int64_t*>(own.bytes);
+    if (repeated) {
+      std::fill_n(indices, std::min(kRunBufferLength, places.sizes[last]),
+                  *reinterpret_cast<const int64_t*>(row));
+    } else if (!direct) {
+      source.emplace(row, places.dtype, Sizes{places.sizes[last]}, Strides{places.strides[last]},
+                     DType::kInt64);
+    }
     for (int64_t at = 0; at < places.sizes[last]; at += kRunBufferLength) {
       const int64_t n = std::min(kRunBufferLength, places.sizes[last] - at);
-      const void* run = source.Next(n, read);
-      if (run != read.bytes)
-        ConvertRun(DType::kInt64, run, DType::kInt64, own.bytes, static_cast<size_t>(n));
-      const int64_t* indices =
-          reinterpret_cast<const int64_t*>(run != read.bytes ? own.bytes : read.bytes);
+      // Indices are copied before they are checked, since the index tensor may alias the result.
+      if (!repeated) {
+        std::memcpy(indices,
+                    direct ? static_cast<const void*>(row + at * int64_t{sizeof(int64_t)})
+                           : source->Next(n, read),
+                    static_cast<size_t>(n) * sizeof(int64_t));
+      }
       const size_t outside = FirstOutside(indices, static_cast<size_t>(n), size);
-      if (outside < static_cast<size_t>(n)) return IndexOutOfRange(indices[outside], size, d);
-      GatherRow(ElementAddress(from, it.offset(2) + at * rest[last]), step, rest[last], indices,
-                static_cast<size_t>(n), bytes,
-                ElementAddress(to, it.offset(1) + at * to.strides[last]), to.strides[last]);
+      if (outside < static_cast<size_t>(n)) return indices[outside];
+      GatherRow(ElementAddress(from, base + at * rest[last]), step, rest[last], indices,
+                static_cast<size_t>(n), bytes, ElementAddress(to, target + at * to.strides[last]),
+                to.strides[last]);
     }
+    return std::nullopt;
+  };
+  const int inner = outer.size() - 1;
+  // Gathers rows [first, end) up to the first one with an invalid index: returns that row and index.
+  using Invalid = std::pair<int64_t, int64_t>;
+  const auto gather_rows = [&](int64_t first, int64_t end) -> std::optional<Invalid> {
+    int64_t place = 0, target = 0, base = 0;
+    for (int64_t row = first; row < end; ++row) {
+      if (row == first || inner < 0 || row % outer[inner] == 0) {
+        place = OffsetAt(row, outer, places.strides);
+        target = OffsetAt(row, outer, to.strides);
+        base = OffsetAt(row, outer, rest);
+      } else {  // steps are cheaper than OffsetAt
+        place += places.strides[inner];
+        target += to.strides[inner];
+        base += rest[inner];
+      }
+      const std::optional<int64_t> invalid = gather_row(place, target, base);
+      if (invalid.has_value()) return Invalid(row, *invalid);
+    }
+    return std::nullopt;
+  };
+  const int64_t rows = *NumElements(outer);
+  if (MayOverlap(places, to)) {  // in order, since results replace indices
+    const std::optional<Invalid> invalid = gather_rows(0, rows);
+    return invalid.has_value() ? IndexOutOfRange(invalid->second, size, d) : absl::OkStatus();
   }
-  return absl::OkStatus();
+  std::atomic<int64_t> first_invalid = rows;
+  RunRanges(context, rows, /*step=*/1, kElementWork * static_cast<double>(places.numel()),
+            [&](int, int64_t first, int64_t end) {
+              const std::optional<Invalid> invalid = gather_rows(first, end);
+              int64_t before = first_invalid.load();
+              while (invalid.has_value() && invalid->first < before &&
+                     !first_invalid.compare_exchange_weak(before, invalid->first)) {
+              }
+            });
+  const int64_t row = first_invalid.load();
+  if (row == rows) return absl::OkStatus();
+  return IndexOutOfRange(gather_rows(row, row + 1)->second, size, d);
 }
 
 bool AcceptsGather(const KernelContext& context, const GatherCall<KernelArguments>& call) {
@@ -83,38 +140,73 @@ struct Before {
   }
 };
 
-// Writes the first `take` elements of a row, sorted, to `best`. A heap with the worst of them at
-// the top rejects most elements a block at a time.
+// Up to this many elements are kept in order, more in a heap.
+constexpr int64_t kMostInOrder = 64;
+
+// Keeps the first `take` of the added elements.
 template <class T>
-void SelectTop(RunSource& source, int64_t count, int64_t take, bool largest, Entry<T>* best) {
-  constexpr int64_t kBlock = 64;
-  const Before<T> before = {largest};
+class Best {
+ public:
+  Best(int64_t take, bool largest, Entry<T>* entries)
+      : before_{largest}, take_(take), entries_(entries) {}
+
+  // The last of `take` elements. Precondition: full().
+  const Entry<T>& last() const { return InOrder() ? entries_[kept_ - 1] : entries_[0]; }
+  bool full() const { return kept_ == take_; }
+  void Add(const Entry<T>& entry) {
+    if (full() && !before_(entry, last())) return;
+    if (InOrder()) {
+      int64_t at = full() ? kept_ - 1 : kept_++;
+      for (; at > 0 && before_(entry, entries_[at - 1]); --at) entries_[at] = entries_[at - 1];
+      entries_[at] = entry;
+      return;
+    }
+    if (full()) std::pop_heap(entries_, entries_ + kept_--, before_);
+    entries_[kept_++] = entry;
+    std::push_heap(entries_, entries_ + kept_, before_);
+  }
+  void Sort() {
+    if (!InOrder()) std::sort_heap(entries_, entries_ + kept_, before_);
+  }
+
+ private:
+  bool InOrder() const { return take_ <= kMostInOrder; }
+
+  Before<T> before_;
+  int64_t take_, kept_ = 0;
+  Entry<T>* entries_;
+};
+
+// Writes the first `take` elements of a row, sorted, to `entries`. The last of them rejects most elements
+// a block at a time.
+template <class T>
+void SelectTop(RunSource& source, int64_t count, int64_t take, bool largest, Entry<T>* entries) {
+  constexpr int64_t kBlock = 32;
+  Best<T> best(take, largest, entries);
   RunStorage buffer;
-  int64_t kept = 0;
   for (int64_t start = 0; start < count; start += kRunBufferLength) {
     const int64_t n = std::min(kRunBufferLength, count - start);
     const T* x = static_cast<const T*>(source.Next(n, buffer));
     for (int64_t at = 0; at < n; at += kBlock) {
       const int64_t end = std::min(n, at + kBlock);
-      if (kept == take &&
-          !AnyBeats(x + at, static_cast<size_t>(end - at), best[0].value, largest)) {
+      if (best.full() &&
+          !AnyBeats(x + at, static_cast<size_t>(end - at), best.last().value, largest)) {
         continue;
       }
       for (int64_t i = at; i < end; ++i) {
-        const Entry<T> entry = {x[i], start + i};
-        if (kept < take) {
-          best[kept++] = entry;
-          std::push_heap(best, best + kept, before);
-        } else if (before(entry, best[0])) {
-          std::pop_heap(best, best + kept, before);
-          best[kept - 1] = entry;
-          std::push_heap(best, best + kept, before);
+        // Of equal elements the first is kept.
+        if (best.full() && (largest ? x[i] <= best.last().value : x[i] >= best.last().value)) {
+          continue;
         }
+        best.Add({x[i], start + i});
       }
     }
   }
-  std::sort_heap(best, best + kept, before);
+  best.Sort();
 }
+
+// Cost of an element of a row of topk, in multiply-adds.
+constexpr double kSelectionWork = 8;
 
 absl::Status TopK(KernelContext& context, const TopKCall<KernelArguments>& call) {
   const TensorView* const self = call.self;
@@ -130,18 +222,26 @@ absl::Status TopK(KernelContext& context, const TopKCall<KernelArguments>& call)
   rows[dim] = 1;
   const auto run = [&](auto zero, auto written, DType type) -> absl::Status {
     using T = decltype(zero);
-    ABSL_ASSIGN_OR_RETURN(Entry<T>* const best, ScratchArray<Entry<T>>(context, take));
+    ABSL_ASSIGN_OR_RETURN(
+        Entry<T>* const memory,
+        ScratchArray<Entry<T>>(context, CheckedInt(take) * context.num_threads()));
     const Writer<decltype(written)> write(to);
-    for (StridedIterator<3> it(rows, {from.strides, to.strides, places.strides}); !it.done();
-         it.Next()) {
-      RunSource source(ElementAddress(from, it.offset(0)), from.dtype, {from.sizes[dim]},
-                       {from.strides[dim]}, type);
-      SelectTop(source, from.sizes[dim], take, call.largest, best);
-      for (int64_t i = 0; i < take; ++i) {
-        write(it.offset(1) + i * to.strides[dim], best[i].value);
-        places.as<int64_t>()[it.offset(2) + i * places.strides[dim]] = best[i].index;
-      }
-    }
+    const int64_t count = NumElements(rows).value_or(0);
+    RunRanges(context, count, /*step=*/1, kSelectionWork * static_cast<double>(from.numel()),
+              [&](int part, int64_t first, int64_t last) {
+                Entry<T>* const best = memory + part * take;
+                for (int64_t row = first; row < last; ++row) {
+                  RunSource source(ElementAddress(from, OffsetAt(row, rows, from.strides)),
+                                   from.dtype, {from.sizes[dim]}, {from.strides[dim]}, type);
+                  SelectTop(source, from.sizes[dim], take, call.largest, best);
+                  const int64_t value = OffsetAt(row, rows, to.strides),
+                                place = OffsetAt(row, rows, places.strides);
+                  for (int64_t i = 0; i < take; ++i) {
+                    write(value + i * to.strides[dim], best[i].value);
+                    places.as<int64_t>()[place + i * places.strides[dim]] = best[i].index;
+                  }
+                }
+              });
     return absl::OkStatus();
   };
   return IsFloatingPoint(from.dtype) ? run(float{}, double{}, DType::kFloat32)
@@ -160,7 +260,7 @@ uint64_t TopKScratch(const KernelContext& context, const TopKCall<KernelArgument
   // If k is computed at run time, it is at most the length of the output.
   int64_t most = std::max<int64_t>(call.k.value(), 1);
   for (int64_t size : (*values)->sizes) most = std::max(most, size);
-  return ScratchBytesOf<Entry<int64_t>>(most);
+  return ScratchBytesOf<Entry<int64_t>>(CheckedInt(most) * context.num_threads());
 }
 
 constexpr Kernel kKernels[] = {

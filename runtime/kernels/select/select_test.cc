@@ -39,6 +39,29 @@ TEST(SelectTest, GatherAlongEveryDimensionLengthAndLayout) {
   }
 }
 
+// Rows that several threads share.
+TEST(SelectTest, ManyRows) {
+  KernelComparison comparison;
+  for (DType index : {DType::kInt64, DType::kInt32}) {
+    ASSERT_TRUE(comparison.Compare(
+        {"aten.gather.default",
+         {TestTensorSpec{DType::kFloat32, {300, 9}}, EValue(int64_t{1}),
+          TestTensorSpec{index, {300, 400}, Layout::kRowMajor, Values::kNormal, 9}, EValue(false)},
+         {DType::kFloat32}}));
+  }
+  for (int64_t k : {1, 16, 64, 65, 200}) {
+    for (bool largest : {true, false}) {
+      for (Values values : {Values::kNormal, Values::kFew, Values::kSpecial}) {
+        ASSERT_TRUE(comparison.Compare(
+            {"aten.topk.default",
+             {TestTensorSpec{DType::kFloat32, {300, 310}, Layout::kRowMajor, values, 0}, EValue(k),
+              EValue(int64_t{-1}), EValue(largest), EValue(true)},
+             {DType::kFloat32, DType::kInt64}}));
+      }
+    }
+  }
+}
+
 TEST(SelectTest, TopKOfEveryLengthAndOrder) {
   KernelComparison comparison;
   for (DType dtype :
