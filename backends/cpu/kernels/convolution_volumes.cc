@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "backends/cpu/convolution_calls.h"
+#include "backends/cpu/kernels/depthwise_volumes.h"
 #include "backends/cpu/kernels/epilogue_of.h"
 #include "backends/cpu/kernels/kernel_tables.h"
 #include "backends/cpu/kernels/pixel_convolution.h"
@@ -148,15 +149,30 @@ class Convolution {
     const int64_t pieces = whole ? 1 : in_[0] * axes[0].count;
     g.m = static_cast<size_t>((whole ? in_[0] * axes[0].count : 1) * axes[1].count * axes[2].count);
     const int64_t offset = phase[1] * row + phase[2] * call_.out_channels;
-    for (int64_t piece = 0; piece < pieces; ++piece) {
+    const auto piece_args = [&](int64_t piece) {
       const int64_t image = piece / axes[0].count, z = piece % axes[0].count;
       const int64_t at =
           whole ? offset : (image * out_[1] + z * step[0] + phase[0]) * plane + offset;
       PackedGemmArgs mine = g;
       mine.c = c_ + at;
       if (mine.epilogue.other != nullptr) mine.epilogue.other += at;
-      Multiply(mine, axes, whole ? 0 : piece * static_cast<int64_t>(g.m));
+      return mine;
+    };
+    const auto rows = static_cast<int64_t>(g.m);
+    if (pieces < 2 * context_.num_threads()) {
+      for (int64_t piece = 0; piece < pieces; ++piece)
+        Multiply(piece_args(piece), axes, piece * rows);
+      return;
     }
+    // Many pieces: each is computed by one thread.
+    const GemmSize size = SizeOf(g);
+    RunRanges(context_, pieces, 1, size.work * static_cast<double>(pieces),
+              [&](int part, int64_t first, int64_t last) {
+                for (int64_t piece = first; piece < last; ++piece) {
+                  MultiplyPart(piece_args(piece), axes, piece * rows, part, 0, g.m, 0,
+                               static_cast<size_t>(size.columns));
+                }
+              });
   }
 
   // Whether row i of A is pixel i of the input, and rows need no copies (TileSize).
@@ -212,43 +228,29 @@ class Convolution {
     });
   }
 
-  // Computes C for rows of A that start at window `first_row`.
-  void Multiply(const PackedGemmArgs& g, const std::array<WindowSteps, 3>& axes,
-                int64_t first_row) {
-    if (HasShortRows(g, axes)) return MultiplyShortRows(g, axes);
-    const bool pixels = ReadsPixels(g, axes);
-    const bool narrow = g.k != 0 && IsNarrowGroup(call_.groups, static_cast<int64_t>(g.k),
-                                                  static_cast<int64_t>(g.n));
+  // Whether the groups are multiplied by NarrowGroupsRange.
+  bool IsNarrow(const PackedGemmArgs& g) const {
+    return g.k != 0 &&
+           IsNarrowGroup(call_.groups, static_cast<int64_t>(g.k), static_cast<int64_t>(g.n));
+  }
+
+  GemmSize SizeOf(const PackedGemmArgs& g) const {
+    const bool narrow = IsNarrow(g);
     GemmSize size = GemmSizeOf(g, kTileRows, narrow ? kDepthwiseChannels : kPanelColumns);
     size.work *= static_cast<double>(call_.groups);
     size.columns =
         narrow ? call_.out_channels : PackedGroupColumns(call_.groups, static_cast<int64_t>(g.n));
+    return size;
+  }
+
+  // Computes C for rows of A that start at window `first_row`.
+  void Multiply(const PackedGemmArgs& g, const std::array<WindowSteps, 3>& axes,
+                int64_t first_row) {
+    if (HasShortRows(g, axes)) return MultiplyShortRows(g, axes);
+    const GemmSize size = SizeOf(g);
     const auto multiply = [&](int part, size_t row, size_t end_row, size_t column,
                               size_t end_column) {
-      std::byte* const scratch = scratch_ + part * memory_.thread_bytes().value();
-      float* const strip = reinterpret_cast<float*>(scratch + memory_.rows.bytes().value());
-      if (g.k == 0) {
-        return strips_.Run(g, row, end_row, column, end_column, PackedGemmRange, strip,
-                           [](PackedGemmArgs&, size_t) {});
-      }
-      PackedGemmArgs mine = g;
-      if (pixels) {
-        mine.a = data_ + first_row * channels_;
-        mine.lda = g.k;
-        return strips_.Run(
-            mine, row, end_row, column, end_column, PackedGemmRange, strip,
-            [&](PackedGemmArgs& part, size_t first) { part.a = mine.a + first * mine.lda; });
-      }
-      WindowRows rows(data_, channels_, axes, first_row, memory_.rows, scratch);
-      mine.row_pointers = &WindowRows::RowPointers;
-      mine.source = &rows;
-      mine.pointers = rows.pointers();
-      mine.zeros = rows.zeros();
-      strips_.Run(mine, row, end_row, column, end_column,
-                  narrow ? NarrowGroupsRange : PackedGemmRange, strip,
-                  [&](PackedGemmArgs&, size_t first) {
-                    rows.StartAt(first_row + static_cast<int64_t>(first));
-                  });
+      MultiplyPart(g, axes, first_row, part, row, end_row, column, end_column);
     };
     if (!strips_.used() || call_.groups == 1) return RunGemm(context_, size, multiply);
     RunRanges(context_, size.rows, size.row_step, size.work,
@@ -256,6 +258,36 @@ class Convolution {
                 multiply(part, static_cast<size_t>(first), static_cast<size_t>(last), 0,
                          static_cast<size_t>(size.columns));
               });
+  }
+
+  // Computes a range of C in the working memory of thread `part`.
+  void MultiplyPart(const PackedGemmArgs& g, const std::array<WindowSteps, 3>& axes,
+                    int64_t first_row, int part, size_t row, size_t end_row, size_t column,
+                    size_t end_column) const {
+    std::byte* const scratch = scratch_ + part * memory_.thread_bytes().value();
+    float* const strip = reinterpret_cast<float*>(scratch + memory_.rows.bytes().value());
+    if (g.k == 0) {
+      return strips_.Run(g, row, end_row, column, end_column, PackedGemmRange, strip,
+                         [](PackedGemmArgs&, size_t) {});
+    }
+    PackedGemmArgs mine = g;
+    if (ReadsPixels(g, axes)) {
+      mine.a = data_ + first_row * channels_;
+      mine.lda = g.k;
+      return strips_.Run(
+          mine, row, end_row, column, end_column, PackedGemmRange, strip,
+          [&](PackedGemmArgs& part, size_t first) { part.a = mine.a + first * mine.lda; });
+    }
+    WindowRows rows(data_, channels_, axes, first_row, memory_.rows, scratch);
+    mine.row_pointers = &WindowRows::RowPointers;
+    mine.source = &rows;
+    mine.pointers = rows.pointers();
+    mine.zeros = rows.zeros();
+    strips_.Run(mine, row, end_row, column, end_column,
+                IsNarrow(g) ? NarrowGroupsRange : PackedGemmRange, strip,
+                [&](PackedGemmArgs&, size_t first) {
+                  rows.StartAt(first_row + static_cast<int64_t>(first));
+                });
   }
 
   // Copies the input with its padding. All later reads use the copy.
@@ -309,6 +341,10 @@ absl::Status RunConvolution(KernelContext& context, const Call& call) {
   if (!call.transposed && IsPixelConvolution(*call.input, call.window, call.groups, *out)) {
     return RunPixelConvolution(context, *call.input, *call.weight, call.window, call.groups,
                                epilogue, *out);
+  }
+  if (IsDepthwiseVolume(call, epilogue, *out)) {
+    RunDepthwiseVolumes(context, call, epilogue, *out);
+    return absl::OkStatus();
   }
   const Memory memory(call, PixelStrips(*out, call.weight->numel()).size(), context.num_threads());
   ABSL_ASSIGN_OR_RETURN(std::byte * scratch, ScratchArray<std::byte>(context, memory.bytes));

@@ -196,6 +196,35 @@ TEST_F(ConvolutionVolumesTest, Volumes) {
   }
 }
 
+TEST_F(ConvolutionVolumesTest, DepthwiseVolumes) {
+  const Convolution cases[] = {
+      {{2, 20, 5, 6, 7}, 20, 20, false, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}},
+      {{1, 40, 5, 19, 11}, 40, 40, false, {3, 3, 3}, {1, 2, 2}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}},
+      {{2, 33, 4, 9, 10}, 33, 33, false, {2, 5, 5}, {2, 1, 1}, {0, 2, 2}, {0, 0, 0}, {3, 1, 1}},
+      {{1, 16, 6, 7, 9}, 16, 16, false, {3, 1, 3}, {1, 1, 1}, {2, 0, 1}, {0, 0, 0}, {2, 1, 2}},
+      // Windows of one pixel per plane.
+      {{2, 18, 7, 4, 5}, 18, 18, false, {5, 1, 1}, {1, 1, 1}, {2, 0, 0}, {0, 0, 0}, {1, 1, 1}},
+      {{1, 24, 9, 3, 5}, 24, 24, false, {3, 1, 1}, {2, 1, 1}, {2, 0, 0}, {0, 0, 0}, {2, 1, 1}},
+      // Results of the bias: no plane of the window is inside.
+      {{1, 17, 2, 5, 6}, 17, 17, false, {2, 3, 3}, {1, 1, 1}, {3, 1, 1}, {0, 0, 0}, {1, 1, 1}},
+  };
+  for (const Convolution& c : cases) {
+    for (bool other : {false, true}) {
+      ASSERT_TRUE(comparison_.Compare(CallOf(c, true, other)));
+      ASSERT_TRUE(comparison_.Compare(CallOf(c, false, other, {"none", "add", -1, 2})));
+    }
+    ASSERT_TRUE(comparison_.Compare(CallOf(c, true, true, {"none", "mul", -1, 2})));
+    for (bool other : {false, true}) {
+      KernelCall call = CallOf(c, true, other, {"silu", "add"});
+      call.max_ulp = 512, call.ulp_of = UlpOf::kLargest;
+      ASSERT_TRUE(comparison_.Compare(call));
+    }
+    KernelCall call = CallOf(c);
+    call.output_layout = Layout::kRowMajor;
+    ASSERT_TRUE(comparison_.Compare(call));
+  }
+}
+
 // Strips of pixels begin and end inside an image.
 TEST_F(ConvolutionVolumesTest, ContiguousResults) {
   const Convolution cases[] = {

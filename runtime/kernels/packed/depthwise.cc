@@ -186,7 +186,8 @@ struct Channels {
 template <int kRows, int kWidth, int kStride, int kPixels, bool kBorder>
 HWY_INLINE void Block(const Row& first, const Channels& channels, int64_t x) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(TagF32()));
-  const int64_t taps = first.args->kernel_height * first.args->kernel_width;
+  const DepthwiseArgs& g = *first.args;
+  const int64_t taps = g.weight_taps == 0 ? g.kernel_height * g.kernel_width : g.weight_taps;
   const auto from_channel = [&](int64_t c) HWY_ATTR {
     Row row = first;
     row.in += c;

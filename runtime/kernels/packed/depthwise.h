@@ -22,7 +22,10 @@ namespace belay {
 struct DepthwiseArgs : DepthwiseGeometry {
   const float* in = nullptr;
   const float* weight = nullptr;  // PackedDepthwiseSize(channels, taps) floats
-  float* out = nullptr;           // epilogue.other has the same layout
+  // Distance of the taps of two panels of channels of `weight`, in taps; for a plane of a volume's window,
+  // the taps of the volume's window. 0: those of this window.
+  int64_t weight_taps = 0;
+  float* out = nullptr;  // epilogue.other has the same layout
   EpilogueF32 epilogue = {};
   // Ring buffer of rows: row y is stored at row y & mask. A mask is a power of two minus one; the
   // buffer has at least the rows that one row of results reads. All bits set: no ring buffer. Only
