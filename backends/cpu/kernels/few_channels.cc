@@ -24,6 +24,9 @@ constexpr int64_t kMostWeights = int64_t{64} << 10;  // packed
 constexpr int64_t kNarrow = kPanelColumns / 2, kFewFilters = 4, kVectorOfTerms = 16;
 // With fewer pixels in a row of results, most tiles would be partial.
 constexpr int64_t kLeastWidth = int64_t{kLeastShortRows};
+// Fewer rows of results than this are divided into segments of at least this many pixels.
+constexpr int64_t kFewRows = 8, kSegment = 256;
+static_assert(kSegment >= kLeastWidth);
 
 // Working memory of a thread in floats: padded copies of the image rows of a window, and a strip of
 // results that are not channels last.
@@ -55,8 +58,9 @@ void PrefetchToL2(const float* floats, int64_t count) {
 // The windows of a row of results.
 class WindowRows {
  public:
-  // `copies` has Memory::rows floats.
-  WindowRows(const TensorView& images, const Window& window, int64_t row, float* copies)
+  // `copies` has Memory::rows floats. Of the results only pixels [first, last) of a row are computed.
+  WindowRows(const TensorView& images, const Window& window, int64_t row, float* copies,
+             int64_t first, int64_t last)
       : images_(images),
         window_(window),
         planar_(!IsChannelsLast(images) || images.sizes[1] == 1),
@@ -65,12 +69,22 @@ class WindowRows {
         row_(row * pixel_),
         copies_(Memory::IsPadded(window) ? copies : nullptr) {
     held_.fill(-1);
-    if (copies_ != nullptr) {
-      std::fill_n(copies_, row_ * runs_ * window.kernel_size[0], 0.0f);
+    const int64_t width = images.sizes[3];
+    const int64_t left = first * window.stride[1] - window.padding[1];
+    const int64_t right = (last - 1) * window.stride[1] - window.padding[1] + window.kernel_size[1];
+    copied_ = std::clamp<int64_t>(left, 0, width) * pixel_;
+    end_copied_ = std::clamp<int64_t>(right, 0, width) * pixel_;
+    if (copies_ == nullptr) return;
+    // The padding; the rest is copied.
+    const int64_t before = window.padding[1] * pixel_, after = before + width * pixel_;
+    for (int64_t i = 0; i < runs_ * window.kernel_size[0]; ++i) {
+      std::fill_n(copies_ + i * row_, before, 0.0f);
+      std::fill(copies_ + i * row_ + after, copies_ + (i + 1) * row_, 0.0f);
     }
   }
 
-  // Sets the operand A of row y of the results of an image. Rows outside of the image have no taps.
+  // Sets the operand A of row y of the results of an image, from pixel 0 on. Rows outside of the image
+  // have no taps.
   void Find(int64_t image, int64_t y, ShortGemmArgs& g) {
     const int64_t height = images_.sizes[2], width = images_.sizes[3] * pixel_;
     g.taps = 0;
@@ -85,11 +99,14 @@ class WindowRows {
         const float* row =
             images_.as<const float>() + ((image * runs_ + c) * height + from) * width;
         if (!is_held && window_.stride[0] < height - from) {
-          PrefetchToL2(row + window_.stride[0] * width, width);
+          PrefetchToL2(row + window_.stride[0] * width + copied_, end_copied_ - copied_);
         }
         if (copies_ != nullptr) {
           float* const copy = copies_ + (slot * runs_ + c) * row_;
-          if (!is_held) std::copy_n(row, width, copy + window_.padding[1] * pixel_);
+          if (!is_held) {
+            std::copy(row + copied_, row + end_copied_,
+                      copy + window_.padding[1] * pixel_ + copied_);
+          }
           row = copy;
         }
         rows_[g.taps] = row;
@@ -104,6 +121,11 @@ class WindowRows {
     g.b_step = static_cast<size_t>(runs_);
   }
 
+  // Moves A to pixel x of the row. Once after Find.
+  void StartAt(int64_t x, const ShortGemmArgs& g) {
+    for (size_t t = 0; t < g.taps; ++t) rows_[t] += x * window_.stride[1] * pixel_;
+  }
+
  private:
   const TensorView& images_;
   const Window& window_;
@@ -112,6 +134,7 @@ class WindowRows {
   const int64_t pixel_;                  // floats between pixels of a run
   const int64_t row_;                    // floats of a copied row
   float* const copies_;                  // null if no row is padded
+  int64_t copied_ = 0, end_copied_ = 0;  // floats of an image row that are read
   std::array<int64_t, kMostRuns> held_;  // by slot: the copied image row
   std::array<const float*, kMostRuns> rows_;
   std::array<size_t, kMostRuns> b_rows_;
@@ -150,30 +173,43 @@ absl::Status RunOfFewChannels(const KernelContext& context, const TensorView& im
   const bool in_place = IsChannelsLast(out);
   const int64_t terms = TermsOf(images, window);
   const double work = static_cast<double>(out.numel()) * static_cast<double>(terms);
-  RunRanges(context, out.sizes[0] * height, 1, work, [&](int part, int64_t first, int64_t last) {
+  // Images of a few rows, such as signals, are divided into segments of rows.
+  const int64_t width = out.sizes[3], rows_count = out.sizes[0] * height;
+  const int64_t segments =
+      rows_count < kFewRows ? std::max<int64_t>(width / kSegment, 1) : int64_t{1};
+  const auto start = [&](int64_t segment) { return width * segment / segments; };
+  RunRanges(context, rows_count * segments, 1, work, [&](int part, int64_t first, int64_t last) {
     float* const copies = floats + part * memory.total.value();
     float* const strip = copies + memory.rows.value();
-    WindowRows rows(images, window, memory.row.value(), copies);
+    const bool one_row = first / segments == (last - 1) / segments;
+    WindowRows rows(images, window, memory.row.value(), copies,
+                    one_row ? start(first % segments) : 0,
+                    one_row ? start((last - 1) % segments + 1) : width);
     ShortGemmArgs g;
-    g.m = static_cast<size_t>(out.sizes[3]);
     g.last_column = g.ldc = static_cast<size_t>(filters_count);
     g.b = filters.as<const float>();
     g.depth = static_cast<size_t>(terms);
     Budget::Pace pace;
-    const int64_t most = in_place ? INT64_MAX : std::max(kStripElements / row, int64_t{1});
+    // Rows that are stored together: one segment, or whole rows.
+    const int64_t strip_rows = std::max(kStripElements / row, int64_t{1});
+    const int64_t most = segments > 1 ? 1 : in_place ? INT64_MAX : strip_rows;
     for (int64_t count; first < last; first += count) {
       count = std::min(most, last - first);
+      const int64_t x = start(first % segments), pixels = start(first % segments + 1) - x;
       for (int64_t i = 0; i < count; ++i) {
-        if (pace.Stop(row * terms)) return;
-        const int64_t at = first + i;
-        rows.Find(at / height, at % height, g);
-        g.c = in_place ? out.as<float>() + at * row : strip + i * row;
+        if (pace.Stop(pixels * filters_count * terms)) return;
+        const int64_t y = (first + i) / segments, at = (y * width + x) * filters_count;
+        rows.Find(y / height, y % height, g);
+        rows.StartAt(x, g);
+        g.m = static_cast<size_t>(pixels);
+        g.c = in_place ? out.as<float>() + at : strip + i * row;
         g.epilogue = epilogue;
-        if (g.epilogue.other != nullptr) g.epilogue.other += at * row;
+        if (g.epilogue.other != nullptr) g.epilogue.other += at;
         ShortGemm(g);
       }
       if (!in_place) {
-        StorePixels(strip, first * out.sizes[3], count * out.sizes[3], 0, filters_count, out);
+        StorePixels(strip, first / segments * width + x, segments > 1 ? pixels : count * width, 0,
+                    filters_count, out);
       }
     }
   });
