@@ -120,9 +120,17 @@ class RowFinish {
       if (clamps_) y = y < low_ ? low_ : y > high_ ? high_ : y;
       c[j] = y;
     }
+  }
+
+  // Completes the epilogue of rows [row, last), if it is not linear. One vector has many rows.
+  void Activate(size_t row, size_t last) const {
     if (linear_) return;
     const EpilogueF32& e = g_.epilogue;
-    FinishTile(e, e.other == nullptr ? nullptr : e.other + at, c, g_.ldc, 1, kColumns);
+    const size_t rows = g_.run == 0 ? last - row : 1;
+    for (; row < last; row += rows) {
+      const size_t at = g_.RowOffset(row) + first_;
+      FinishTile(e, e.other == nullptr ? nullptr : e.other + at, g_.c + at, g_.ldc, rows, kColumns);
+    }
   }
 
  private:
@@ -141,6 +149,8 @@ HWY_NOINLINE void Rows(const PackedGemmArgs& g, const float* const* b, size_t fi
   const float* direct[kRows];
   const float** pointers = g.row_pointers != nullptr ? g.pointers : direct;
   const RowFinish<kColumns> finish(g, first);
+  constexpr size_t kActivatedRows = 64;
+  size_t activated = first_row;
   Budget::Pace pace;
   const auto work = static_cast<int64_t>(kRows * kColumns * (g.taps * g.k + 16));
   for (size_t row = first_row; row < last_row && !pace.Stop(work); row += kRows) {
@@ -159,6 +169,9 @@ HWY_NOINLINE void Rows(const PackedGemmArgs& g, const float* const* b, size_t fi
     float sums[kRows][kFewColumns];
     Tile<kRows, kColumns, kParts>(g, pointers, b, sums);
     for (size_t r = 0; r < count; ++r) finish(row + r, sums[r]);
+    if (row + count - activated < kActivatedRows && row + count < last_row) continue;
+    finish.Activate(activated, row + count);
+    activated = row + count;
   }
 }
 

@@ -168,6 +168,11 @@ TEST_P(PackedGemmTest, FewColumnsOfManyRows) {
             PackedGemmRange(g, split, m, 0, n);
             ASSERT_EQ(std::memcmp(whole.data(), p.c.data(), whole.size() * sizeof(float)), 0);
           }
+          g.epilogue.activation = Activation::kTanh;
+          PackedGemm(g);
+          for (size_t i = 0; i < whole.size(); ++i) {
+            ASSERT_NEAR(p.c.data()[i], std::tanh(whole[i]), 1e-6) << i;
+          }
         }
       }
     }
