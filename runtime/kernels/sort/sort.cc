@@ -56,6 +56,20 @@ void KeysOfInt64Impl(const int64_t* HWY_RESTRICT in, size_t n, int64_t first, ui
   }
 }
 
+// The position of a key among n <= kFewRanked keys is the number of smaller keys.
+void SortByRankImpl(const SortKey* HWY_RESTRICT keys, size_t n, SortKey* HWY_RESTRICT sorted) {
+  const hn::CappedTag<uint64_t, 8> d;
+  const size_t lanes = hn::Lanes(d);
+  for (size_t i = 0; i < n; ++i) {
+    const auto key = hn::Set(d, keys[i]);
+    size_t rank = 0, j = 0;
+    for (; j + lanes <= n; j += lanes)
+      rank += hn::CountTrue(d, hn::Lt(hn::LoadU(d, keys + j), key));
+    if (j < n) rank += hn::CountTrue(d, hn::Lt(hn::LoadNOr(key, d, keys + j, n - j), key));
+    sorted[rank] = keys[i];
+  }
+}
+
 // Searches for all lanes at once; a lane that has ended keeps its result.
 void FindBoundariesImpl(const float* HWY_RESTRICT boundaries, int32_t size, bool right,
                         const float* HWY_RESTRICT x, size_t n, int32_t* HWY_RESTRICT found) {
@@ -93,6 +107,7 @@ void FindBoundaries(const float* boundaries, int32_t size, bool right, const flo
   HWY_DYNAMIC_DISPATCH(FindBoundariesImpl)(boundaries, size, right, x, n, found);
 }
 
+HWY_EXPORT(SortByRankImpl);
 HWY_EXPORT(KeysOfFloatImpl);
 HWY_EXPORT(KeysOfInt32Impl);
 HWY_EXPORT(KeysOfDoubleImpl);
@@ -104,6 +119,8 @@ constexpr int kDigitBits = 8;
 constexpr size_t kDigits = size_t{1} << kDigitBits;
 // Number of keys below which a comparison sort is faster than a counting sort.
 constexpr size_t kFewKeys = 96;
+// Number of keys up to which each key is compared with all.
+constexpr size_t kFewRanked = 16;
 
 // Sort order of a key. A stable sort keeps equal elements in order of position.
 uint32_t OrderOf(SortKey key) { return static_cast<uint32_t>(key >> 32); }
@@ -161,10 +178,28 @@ void MakeSortKeys(const int64_t* in, size_t n, int64_t first, bool descending, W
   HWY_DYNAMIC_DISPATCH(KeysOfInt64Impl)(in, n, first, descending ? ~uint64_t{0} : 0, keys);
 }
 
-SortKey* SortKeys(SortKey* keys, SortKey* room, size_t n) { return SortByDigits(keys, room, n); }
+SortKey* SortKeys(SortKey* keys, SortKey* room, size_t n) {
+  if (n > kFewRanked) return SortByDigits(keys, room, n);
+  HWY_DYNAMIC_DISPATCH(SortByRankImpl)(keys, n, room);
+  return room;
+}
 WideSortKey* SortKeys(WideSortKey* keys, WideSortKey* room, size_t n) {
   return SortByDigits(keys, room, n);
 }
+
+namespace {
+
+template <class Key>
+const Key& Select(Key* keys, size_t n, size_t place) {
+  const auto less = [](const Key& a, const Key& b) { return Less(a, b); };
+  std::nth_element(keys, keys + place, keys + n, less);
+  return keys[place];
+}
+
+}  // namespace
+
+SortKey SelectKey(SortKey* keys, size_t n, size_t place) { return Select(keys, n, place); }
+WideSortKey SelectKey(WideSortKey* keys, size_t n, size_t place) { return Select(keys, n, place); }
 
 }  // namespace belay
 #endif  // HWY_ONCE

@@ -61,34 +61,42 @@ void TakeElements(DType dtype, const void* from, int64_t step, const Key* keys, 
   }
 }
 
-// Sorts each row along a dimension. Precondition: the dtypes and ranks of all tensors match.
-template <class By>
-absl::Status SortRows(const KernelContext& context, By, DType read_as, const TensorView& from,
-                      int dim, bool descending, const TensorView& values,
-                      const TensorView& indices) {
+// Makes the keys of each row along a dimension, of `copies` times its length, and writes the elements
+// and positions of the first `take` keys of sorted(keys). Precondition: the dtypes and ranks of all
+// tensors match.
+template <class By, class Sorted>
+absl::Status TakeRows(const KernelContext& context, By, DType read_as, const TensorView& from,
+                      int dim, bool descending, int64_t copies, int64_t take,
+                      const TensorView& values, const TensorView& indices, Sorted&& sorted) {
   using Key = typename By::KeyType;
   const int64_t count = from.sizes[dim];
   if (count >= kLongestNarrowRow)
     return absl::InternalError("the call changed after the kernel was chosen");
-  ABSL_ASSIGN_OR_RETURN(Key * keys, ScratchArray<Key>(context, 2 * count));
+  ABSL_ASSIGN_OR_RETURN(Key * keys, ScratchArray<Key>(context, copies * count));
   Sizes rows = from.sizes;
   rows[dim] = 1;
+  const bool in_place = from.dtype == read_as && from.strides[dim] == 1;
   for (StridedIterator<3> it(rows, {from.strides, values.strides, indices.strides}); !it.done();
        it.Next()) {
     const void* row = ElementAddress(from, it.offset(0));
-    RunSource source(row, from.dtype, {count}, {from.strides[dim]}, read_as);
-    RunStorage buffer;
-    for (int64_t start = 0; start < count; start += kRunBufferLength) {
-      const int64_t n = std::min(kRunBufferLength, count - start);
-      MakeSortKeys(static_cast<const typename By::Type*>(source.Next(n, buffer)),
-                   static_cast<size_t>(n), start, descending, keys + start);
+    if (in_place) {
+      MakeSortKeys(static_cast<const typename By::Type*>(row), static_cast<size_t>(count), 0,
+                   descending, keys);
+    } else {
+      RunSource source(row, from.dtype, {count}, {from.strides[dim]}, read_as);
+      RunStorage buffer;
+      for (int64_t start = 0; start < count; start += kRunBufferLength) {
+        const int64_t n = std::min(kRunBufferLength, count - start);
+        MakeSortKeys(static_cast<const typename By::Type*>(source.Next(n, buffer)),
+                     static_cast<size_t>(n), start, descending, keys + start);
+      }
     }
-    const Key* sorted = SortKeys(keys, keys + count, static_cast<size_t>(count));
-    TakeElements(from.dtype, row, from.strides[dim], sorted, count,
+    const Key* const first = sorted(keys, static_cast<size_t>(count));
+    TakeElements(from.dtype, row, from.strides[dim], first, take,
                  ElementAddress(values, it.offset(1)), values.strides[dim]);
     int64_t* places = indices.as<int64_t>() + it.offset(2);
     const int64_t step = indices.strides[dim];
-    for (int64_t i = 0; i < count; ++i) places[i * step] = PlaceOf(sorted[i]);
+    for (int64_t i = 0; i < take; ++i) places[i * step] = PlaceOf(first[i]);
   }
   return absl::OkStatus();
 }
@@ -101,23 +109,65 @@ absl::Status Sort(KernelContext& context, const SortCall<KernelArguments>& call)
   const TensorView from = AtLeastVector(*self), to = AtLeastVector(*values),
                    places = AtLeastVector(*indices);
   return WithSort(from.dtype, [&](auto by, DType read_as) {
-    return SortRows(context, by, read_as, from, call.dim, call.descending, to, places);
+    return TakeRows(context, by, read_as, from, call.dim, call.descending, 2, from.sizes[call.dim],
+                    to, places, [](auto* keys, size_t n) { return SortKeys(keys, keys + n, n); });
   });
 }
 
-bool Accepts(const KernelContext& context, const SortCall<KernelArguments>& call) {
+// Selects the element at `place` of each row in ascending order; with kNanWins, the first NaN.
+template <bool kNanWins, class Call>
+absl::Status SelectSorted(KernelContext& context, const Call& call, int64_t place) {
+  const TensorView& self = *call.self;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  ABSL_ASSIGN_OR_RETURN(const TensorView* values, OutputOf(context, 0, self.dtype, shape));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* indices, OutputOf(context, 1, DType::kInt64, shape));
+  if (self.numel() == 0) return absl::OkStatus();
+  const TensorView from = AtLeastVector(self);
+  const bool nan_wins = kNanWins && IsFloatingPoint(self.dtype);
+  TensorView to = *values, places = *indices;
+  for (TensorView* out : {&to, &places}) {
+    if (self.rank() > 0 && call.keepdim) continue;
+    out->sizes.insert(call.dim, 1);
+    out->strides.insert(call.dim, 1);
+  }
+  return WithSort(from.dtype, [&](auto by, DType read_as) {
+    return TakeRows(
+        context, by, read_as, from, call.dim, /*descending=*/false, 1, 1, to, places,
+        [&](auto* keys, size_t n) {
+          auto* chosen = keys + n;
+          if (nan_wins) {
+            chosen = std::find_if(keys, keys + n, [](const auto& key) { return IsLargest(key); });
+          }
+          *keys = chosen == keys + n ? SelectKey(keys, n, static_cast<size_t>(place)) : *chosen;
+          return keys;
+        });
+  });
+}
+
+absl::Status Median(KernelContext& context, const MedianCall<KernelArguments>& call) {
+  const int64_t count = call.self->rank() == 0 ? 1 : call.self->sizes[call.dim];
+  return SelectSorted<true>(context, call, (count - 1) / 2);
+}
+
+absl::Status KthValue(KernelContext& context, const KthValueCall<KernelArguments>& call) {
+  return SelectSorted<false>(context, call, (call.k - CheckedInt(1)).value());
+}
+
+template <class Call>
+bool Accepts(const KernelContext& context, const Call& call) {
   const Sizes& sizes = call.self->sizes;
   return kRunTypes.contains(call.self->dtype) &&
          std::all_of(sizes.begin(), sizes.end(),
                      [](int64_t size) { return size < kLongestNarrowRow; });
 }
 
-// Scratch memory for two rows of keys along any dimension.
-uint64_t KeyScratch(const KernelContext& context, const SortCall<KernelArguments>& call) {
+// Scratch memory for rows of keys along any dimension.
+template <class Call, uint64_t kCopies>
+uint64_t KeyScratch(const KernelContext& context, const Call& call) {
   int64_t longest = 1;
   for (int64_t size : call.self->sizes) longest = std::max(longest, size);
   return WithSort(call.self->dtype, [&](auto by, DType) {
-    return 2 * static_cast<uint64_t>(longest) * sizeof(typename decltype(by)::KeyType);
+    return kCopies * static_cast<uint64_t>(longest) * sizeof(typename decltype(by)::KeyType);
   });
 }
 
@@ -153,16 +203,25 @@ absl::Status Search(KernelContext& context, const SearchCall<KernelArguments>& c
 
 constexpr KernelEngine kHighway = KernelEngine::kHighway;
 
+template <auto kRun, class Call, uint64_t kCopies>
+constexpr Kernel Row(std::string_view op, std::string_view signature, std::string_view name) {
+  return KernelRow<kRun, &Accepts<Call>, &KeyScratch<Call, kCopies>>(op, signature, name, kHighway);
+}
+
 constexpr Kernel kKernels[] = {
     KernelRow<&Search, &AcceptsSearch>("aten.bucketize.Tensor", "self boundaries out_int32 right",
                                        "BucketizeSimd", kHighway),
     KernelRow<&Search, &AcceptsSearch>("aten.searchsorted.Tensor",
                                        "sorted_sequence self out_int32 right side sorter",
                                        "SearchSortedSimd", kHighway),
-    KernelRow<&Sort, &Accepts, &KeyScratch>("aten.sort.default", "self dim descending -> 2",
-                                            "SortSimd", kHighway),
-    KernelRow<&Sort, &Accepts, &KeyScratch>("aten.sort.stable", "self stable dim descending -> 2",
-                                            "SortStableSimd", kHighway),
+    Row<&Median, MedianCall<KernelArguments>, 1>("aten.median.dim", "self dim keepdim -> 2",
+                                                 "MedianDimSimd"),
+    Row<&KthValue, KthValueCall<KernelArguments>, 1>("aten.kthvalue.default",
+                                                     "self k dim keepdim -> 2", "KthValueSimd"),
+    Row<&Sort, SortCall<KernelArguments>, 2>("aten.sort.default", "self dim descending -> 2",
+                                             "SortSimd"),
+    Row<&Sort, SortCall<KernelArguments>, 2>("aten.sort.stable", "self stable dim descending -> 2",
+                                             "SortStableSimd"),
 };
 
 }  // namespace

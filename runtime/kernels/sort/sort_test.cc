@@ -26,6 +26,52 @@ TEST(SortTest, EveryTypeLengthAndOrder) {
   }
 }
 
+TEST(SortTest, MedianAndKthValueOfEveryTypeAndLength) {
+  KernelComparison comparison;
+  for (DType dtype : kDTypes) {
+    if (dtype == DType::kBool) continue;
+    for (int64_t n : KernelComparison::Lengths(dtype)) {
+      if (n == 0) continue;
+      for (Values values : {Values::kNormal, Values::kFew, Values::kSpecial, Values::kWide}) {
+        const TestTensorSpec self = {dtype, {3, n}, Layout::kRowMajor, values, 0};
+        ASSERT_TRUE(comparison.Compare({"aten.median.dim",
+                                        {self, EValue(int64_t{1}), EValue(false)},
+                                        {dtype, DType::kInt64}}));
+        for (int64_t k : {int64_t{1}, (n + 1) / 2, n}) {
+          ASSERT_TRUE(comparison.Compare({"aten.kthvalue.default",
+                                          {self, EValue(k), EValue(int64_t{1}), EValue(true)},
+                                          {dtype, DType::kInt64}}));
+        }
+      }
+    }
+  }
+}
+
+TEST(SortTest, MedianAlongEveryDimensionAndLayout) {
+  KernelComparison comparison;
+  for (DType dtype : {DType::kFloat32, DType::kInt64, DType::kBFloat16}) {
+    for (Layout layout : {Layout::kRowMajor, Layout::kReversed, Layout::kGaps}) {
+      for (int64_t dim = 0; dim < 3; ++dim) {
+        for (bool keep : {false, true}) {
+          KernelCall call = {"aten.median.dim",
+                             {TestTensorSpec{dtype, {7, 30, 9}, layout, Values::kFew, 0},
+                              EValue(dim), EValue(keep)},
+                             {dtype, DType::kInt64}};
+          call.output_layout = layout;
+          ASSERT_TRUE(comparison.Compare(call));
+        }
+      }
+    }
+  }
+  const TestTensorSpec scalar = {DType::kFloat32, {}, Layout::kRowMajor, Values::kNormal, 0};
+  ASSERT_TRUE(comparison.Compare({"aten.median.dim",
+                                  {scalar, EValue(int64_t{0}), EValue(false)},
+                                  {DType::kFloat32, DType::kInt64}}));
+  ASSERT_TRUE(comparison.Compare({"aten.kthvalue.default",
+                                  {scalar, EValue(int64_t{1}), EValue(int64_t{0}), EValue(true)},
+                                  {DType::kFloat32, DType::kInt64}}));
+}
+
 TEST(SortTest, BinarySearch) {
   KernelComparison comparison;
   for (int64_t boundaries : {0, 1, 2, 7, 64, 1000}) {
