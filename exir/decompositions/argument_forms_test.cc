@@ -190,6 +190,17 @@ TEST(ArgumentFormsTest, SortsScalarTensors) {
   ExpectValues("aten.logsumexp.default(%a, [0], true)", {five}, {five});
 }
 
+// The smallest of the most frequent elements, at its last position. NaN equals nothing.
+TEST(ArgumentFormsTest, MostFrequentElements) {
+  ExpectValues("aten.mode.default(%a)", {F({2, 6}, {3, 1, 3, 1, 2, 0, 7, 7, 5, 6, 5, 7})},
+               {F({2}, {1, 7}), I({2}, {3, 5})});
+  ExpectValues("aten.mode.default(%a, 0, true)", {I({4, 2}, {4, 9, 4, 8, 5, 8, 6, 9})},
+               {I({1, 2}, {4, 8}), I({1, 2}, {1, 2})});
+  ExpectValues("aten.mode.default(%a)", {F({4}, {kNan, kNan, 2, kNan})}, {F({}, {2}), I({}, {2})});
+  ExpectValues("aten.mode.default(%a)", {F({3, 1}, {5, 6, 7})},
+               {F({3}, {5, 6, 7}), I({3}, {0, 0, 0})});
+}
+
 TEST(ArgumentFormsTest, Images) {
   const Values threes = F({1, 1, 2, 2}, {3, 3, 3, 3});
   const Values many = F({1, 1, 4, 4}, std::vector<double>(16, 3));

@@ -310,12 +310,17 @@ std::vector<Argument> Mode(OpBuilder& b, const OpCall& c) {
       b.CallAll("aten.sort.stable", {x}, {{"stable", true}, {"dim", dim}});
   if (!b.ok()) return {};
   for (Argument& all : sorted) all = Transpose(b, all, dim, -1);
-  const Argument equal =
-      b.Call("aten.eq.Tensor", {Unsqueeze(b, sorted[0], -1), Unsqueeze(b, sorted[0], -2)});
-  const Argument counts = Sum(b, Cast(b, equal, DType::kInt64), {-1});
-  const Argument first = b.Call("aten.argmax.default", {counts, -1, true});
-  const Argument most = b.Call("aten.amax.default", {counts, std::vector<int64_t>{-1}, true});
-  const Argument last = Sub(b, Add(b, first, most), 1);
+  // Equal elements are adjacent: length[i] = i - (start of the run of i) + 1 is largest at the end of
+  // the longest run.
+  const SymInt count = b.size(x, dim);
+  const Argument previous =
+      Cat(b, {Slice(b, sorted[0], -1, 0, SymInt(1)), Slice(b, sorted[0], -1, 0, count - SymInt(1))},
+          -1);
+  const Argument position = b.Call("aten.arange.default", {count});
+  const Argument starts = Where(b, Binary(b, "eq", sorted[0], previous), 0, position);
+  const std::vector<Argument> start = b.CallAll("aten.cummax.default", {starts, -1});
+  if (!b.ok()) return {};
+  const Argument last = b.Call("aten.argmax.default", {Sub(b, position, start[0]), -1, true});
   std::vector<Argument> results;
   for (const Argument& all : sorted) {
     const int64_t back = b.rank(all) - 1;
