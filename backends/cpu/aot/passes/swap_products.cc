@@ -64,11 +64,15 @@ class ProductSwap : NodeLowering {
   }
 
   absl::StatusOr<bool> Swap(NodeId id) {
-    ValueId a, b;
+    ValueId a, b, bias;
     NodeId permute;
-    const m::Pattern product = m::Op({"aten.mm.default", "aten.bmm.default"}, m::Value(&a),
-                                     m::Op("aten.permute_copy.default", m::Value(&b)).As(&permute));
-    if (!matcher_.Match(product, id).has_value()) return false;
+    const m::Pattern transpose = m::Op("aten.permute_copy.default", m::Value(&b)).As(&permute),
+                     product =
+                         m::Op({"aten.mm.default", "aten.bmm.default"}, m::Value(&a), transpose),
+                     sum = m::Op("aten.addmm.default", m::Value(&bias), m::Value(&a), transpose);
+    const bool biased = matcher_.Match(sum, id).has_value();
+    if (!biased && !matcher_.Match(product, id).has_value()) return false;
+    if (biased && graph_.MetaOf(bias).rank() != 1) return false;
     const ValueId transposed = graph_.ResultOf(permute), result = graph_.ResultOf(id);
     const std::optional<std::vector<int64_t>> dims = PermutedDims(graph_.node(permute));
     const TensorMeta &left = graph_.MetaOf(a), &right = graph_.MetaOf(b),
@@ -87,8 +91,20 @@ class ProductSwap : NodeLowering {
     const int64_t rows = *left.sizes[rank - 2].AsInt();
     if (rows == 0 || rows > kMostRows || *elements / 4 <= *moved_a + *moved_result) return false;
     ABSL_ASSIGN_OR_RETURN(const ValueId columns, Transpose(id, a, *dims));
-    ABSL_ASSIGN_OR_RETURN(const ValueId swapped, InsertInferred(editor_, id, graph_.node(id).target,
-                                                                {Argument(b), Argument(columns)}));
+    std::vector<Argument> operands = {Argument(b), Argument(columns)};
+    if (biased) {
+      // The bias of the columns, of one or n elements, becomes that of the rows.
+      ABSL_ASSIGN_OR_RETURN(
+          const ValueId column,
+          InsertInferred(editor_, id, view_,
+                         {Argument(bias), Argument::List{Argument(-1), Argument(1)}}));
+      operands.insert(operands.begin(), Argument(column));
+      for (const char* factor : {"beta", "alpha"}) {
+        operands.push_back(graph_.node(id).argument(factor));
+      }
+    }
+    ABSL_ASSIGN_OR_RETURN(const ValueId swapped,
+                          InsertInferred(editor_, id, graph_.node(id).target, std::move(operands)));
     ABSL_ASSIGN_OR_RETURN(const ValueId back, Transpose(id, swapped, *dims));
     const NodeId last = graph_.value(back).producer;
     editor_.ReplaceAllUses(result, back);

@@ -53,6 +53,29 @@ TEST_F(SwapProductsTest, ViewsSingleRows) {
       CpuPassTestOps());
 }
 
+TEST_F(SwapProductsTest, TransposesBiases) {
+  exir::ExpectRewrite(
+      R"(program edge { graph(%c: f32[100] user_input, %a: f32[1,64] user_input, %b: f32[100,64] user_input) {
+      %t: f32[64,100] = edge.aten.permute_copy.default(%b, [1,0])
+      %y: f32[1,100] = edge.aten.addmm.default(%c, %a, %t, beta=2, alpha=3)
+      return (%y user_output) } })",
+      pass_.run,
+      R"(program edge { graph(%c: f32[100] user_input, %a: f32[1,64] user_input, %b: f32[100,64] user_input) {
+      %view_copy: f32[64,1] = edge.aten.view_copy.default(%a, [64,1])
+      %view_copy_1: f32[100,1] = edge.aten.view_copy.default(%c, [-1,1])
+      %addmm: f32[100,1] = edge.aten.addmm.default(%view_copy_1, %b, %view_copy, beta=2, alpha=3)
+      %view_copy_2: f32[1,100] = edge.aten.view_copy.default(%addmm, [1,100])
+      return (%view_copy_2 user_output) } })",
+      CpuPassTestOps());
+}
+
+TEST_F(SwapProductsTest, LeavesBiasesOfSeveralRows) {
+  ExpectUnchanged("%c: f32[4,100] user_input, %a: f32[4,64] user_input, %b: f32[100,64] user_input",
+                  "%t: f32[64,100] = edge.aten.permute_copy.default(%b, [1,0]) "
+                  "%y: f32[4,100] = edge.aten.addmm.default(%c, %a, %t)",
+                  "%y user_output");
+}
+
 // Many rows, elements that are not fewer, other dtypes, unknown sizes, another user.
 TEST_F(SwapProductsTest, LeavesOtherProducts) {
   const auto body = [](std::string_view dtype, std::string_view m, std::string_view n) {
