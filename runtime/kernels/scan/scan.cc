@@ -39,8 +39,25 @@ template <class Op, class T, class Acc>
 void Rows(const T* in, int64_t in_row, size_t n, Acc* totals, T* out, int64_t out_row) {
   static_assert(kScanRows == 4);
   constexpr size_t kBlock = 64;
-  Acc block[kScanRows][kBlock];
   Acc a = totals[0], b = totals[1], c = totals[2], e = totals[3];
+  if (n < kBlock / 2) {  // too few elements for vectors
+    for (size_t i = 0; i < n; ++i, ++in, ++out) {
+      a = Op::Join(a, static_cast<Acc>(in[0]));
+      b = Op::Join(b, static_cast<Acc>(in[in_row]));
+      c = Op::Join(c, static_cast<Acc>(in[2 * in_row]));
+      e = Op::Join(e, static_cast<Acc>(in[3 * in_row]));
+      out[0] = static_cast<T>(a);
+      out[out_row] = static_cast<T>(b);
+      out[2 * out_row] = static_cast<T>(c);
+      out[3 * out_row] = static_cast<T>(e);
+    }
+    totals[0] = a;
+    totals[1] = b;
+    totals[2] = c;
+    totals[3] = e;
+    return;
+  }
+  Acc block[kScanRows][kBlock];
   for (size_t at = 0; at < n; at += kBlock) {
     const size_t count = HWY_MIN(kBlock, n - at);
     for (int64_t r = 0; r < kScanRows; ++r) {
