@@ -30,6 +30,20 @@ KernelCall Addmm(DType dtype, const Sizes& addend, int64_t m, int64_t k, int64_t
   return call;
 }
 
+TEST(IntegerGemmTest, DeepColumnsOfDoubles) {
+  KernelComparison comparison;
+  for (int64_t m : {1, 7, 8, 9, 17}) {
+    for (int64_t n : {1, 2, 3, 4, 5}) {
+      for (int64_t k : {31, 32, 33, 39, 64, 203}) {
+        for (Layout layout : {Layout::kRowMajor, Layout::kReversed, Layout::kGaps}) {
+          ASSERT_TRUE(comparison.Compare(Mm(DType::kFloat64, m, k, n, Layout::kRowMajor, layout)));
+        }
+        ASSERT_TRUE(comparison.Compare(Addmm(DType::kFloat64, {n}, m, k, n)));
+      }
+    }
+  }
+}
+
 TEST(IntegerGemmTest, AllTileTails) {
   KernelComparison comparison;
   for (DType dtype : kDTypes) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel_interface/kernel_arguments.h"
@@ -128,6 +129,15 @@ void StorePanel(const void* c, const Addend& added, const TensorView& out) {
   }
 }
 
+// Least depth of doubles for sums in lanes.
+constexpr size_t kLeastColumnDepth = 32;
+
+TensorView Transposed(TensorView matrix) {
+  std::swap(matrix.sizes[0], matrix.sizes[1]);
+  std::swap(matrix.strides[0], matrix.strides[1]);
+  return matrix;
+}
+
 // One panel of columns of C. `a` and `c` are the tensors, or copies in scratch memory.
 struct Panel {
   const TensorView &a, &c;  // C has rows of `c.strides[0]` elements
@@ -144,6 +154,19 @@ void MultiplyWords(const TensorView& columns, const Panel& panel) {
   g.lda = static_cast<size_t>(panel.a.strides[0]);
   g.c = panel.c.as<T>();
   g.ldc = static_cast<size_t>(panel.c.strides[0]);
+  if constexpr (std::is_same_v<T, double>) {
+    if (g.n <= kFewDoubleColumns && g.k >= kLeastColumnDepth) {
+      const TensorView rows = Transposed(columns);
+      g.b = columns.as<const double>();
+      g.ldb = static_cast<size_t>(rows.strides[0]);
+      if (rows.strides[1] != 1) {
+        CopyRows(rows, DType::kFloat64, rows.sizes[1], panel.copy);
+        g.b = reinterpret_cast<const double*>(panel.copy);
+        g.ldb = g.k;
+      }
+      return MultiplyColumns(g);
+    }
+  }
   if (InPlace(columns) && columns.sizes[1] == kColumns) {
     g.b = columns.as<const T>();
     g.ldb = static_cast<size_t>(columns.strides[0]);

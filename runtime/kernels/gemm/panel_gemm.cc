@@ -128,6 +128,44 @@ HWY_INLINE void Multiply(const PanelArgs<A, B>& g) {
   }
 }
 
+// Computes kRows elements of a column of C.
+template <size_t kRows>
+HWY_INLINE void ColumnTile(const PanelArgs<double, double>& g, size_t row, size_t column) {
+  const hn::ScalableTag<double> d;
+  const size_t lanes = hn::Lanes(d);
+  const double* HWY_RESTRICT a = g.a + row * g.lda;
+  const double* HWY_RESTRICT b = g.b + column * g.ldb;
+  hn::Vec<decltype(d)> sums[kRows];
+  HWY_UNROLL(kRows)
+  for (size_t r = 0; r < kRows; ++r) sums[r] = hn::Zero(d);
+  size_t p = 0;
+  for (; p + lanes <= g.k; p += lanes) {
+    const auto y = hn::LoadU(d, b + p);
+    HWY_UNROLL(kRows)
+    for (size_t r = 0; r < kRows; ++r)
+      sums[r] = hn::MulAdd(hn::LoadU(d, a + r * g.lda + p), y, sums[r]);
+  }
+  if (p < g.k) {
+    const auto y = hn::LoadN(d, b + p, g.k - p);
+    HWY_UNROLL(kRows)
+    for (size_t r = 0; r < kRows; ++r) {
+      sums[r] = hn::MulAdd(hn::LoadN(d, a + r * g.lda + p, g.k - p), y, sums[r]);
+    }
+  }
+  for (size_t r = 0; r < kRows; ++r) g.c[(row + r) * g.ldc + column] = hn::ReduceSum(d, sums[r]);
+}
+
+void MultiplyDoubleColumns(const PanelArgs<double, double>& g) {
+  constexpr size_t kRows = 8;
+  size_t i = 0;
+  for (; i + kRows <= g.m; i += kRows) {
+    for (size_t j = 0; j < g.n; ++j) ColumnTile<kRows>(g, i, j);
+  }
+  for (; i < g.m; ++i) {
+    for (size_t j = 0; j < g.n; ++j) ColumnTile<1>(g, i, j);
+  }
+}
+
 void MultiplyInt32(const PanelArgs<int32_t, int32_t>& g) { Multiply<Accumulate<int32_t>>(g); }
 void MultiplyInt64(const PanelArgs<int64_t, int64_t>& g) { Multiply<Accumulate<int64_t>>(g); }
 void MultiplyDouble(const PanelArgs<double, double>& g) { Multiply<Accumulate<double>>(g); }
@@ -147,6 +185,10 @@ HWY_EXPORT(MultiplyInt32);
 HWY_EXPORT(MultiplyInt64);
 HWY_EXPORT(MultiplyDouble);
 HWY_EXPORT(MultiplyMixed);
+HWY_EXPORT(MultiplyDoubleColumns);
+void MultiplyColumns(const PanelArgs<double, double>& args) {
+  HWY_DYNAMIC_DISPATCH(MultiplyDoubleColumns)(args);
+}
 void MultiplyPanel(const PanelArgs<int32_t, int32_t>& args) {
   HWY_DYNAMIC_DISPATCH(MultiplyInt32)(args);
 }

@@ -47,6 +47,12 @@ void MultiplyPanel(const PanelArgs<int64_t, int64_t>& args);
 void MultiplyPanel(const PanelArgs<double, double>& args);
 void MultiplyPanel(const PanelArgs<float, int8_t>& args);
 
+// The same for g.n <= kFewDoubleColumns columns of B, each of which is contiguous: element p of column j
+// is at b + j * ldb + p. Sums of a row's products are added in lanes: an element differs from the exact
+// one by at most (k + 4) * 2^-53 * sum |a b|.
+inline constexpr size_t kFewDoubleColumns = 4;
+void MultiplyColumns(const PanelArgs<double, double>& args);
+
 // As RunGemm, but calls body for each panel of size.column_step columns of a part, until the budget
 // is used up.
 inline void RunPanels(const KernelContext& context, const GemmSize& size,
