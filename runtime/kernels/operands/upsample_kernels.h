@@ -64,10 +64,9 @@ struct Neighbors {
   double share = 0;
 };
 
-// A dimension of unchanged size is copied, whatever the scale.
-inline Neighbors LinearNeighbors(const Axis& axis, int64_t place, bool align_corners) {
+// A dimension of unchanged size is copied, whatever the scale. `step` is StepOf(axis, align_corners).
+inline Neighbors LinearNeighbors(const Axis& axis, double step, int64_t place, bool align_corners) {
   if (axis.in == axis.out) return {place, place, 0};
-  const double step = StepOf(axis, align_corners);
   const double at = align_corners ? step * static_cast<double>(place)
                                   : std::fmax(step * (static_cast<double>(place) + 0.5) - 0.5, 0);
   Neighbors n;
@@ -75,6 +74,10 @@ inline Neighbors LinearNeighbors(const Axis& axis, int64_t place, bool align_cor
   n.second = std::min(n.first + 1, axis.in - 1);
   n.share = std::clamp(at - static_cast<double>(n.first), 0.0, 1.0);
   return n;
+}
+
+inline Neighbors LinearNeighbors(const Axis& axis, int64_t place, bool align_corners) {
+  return LinearNeighbors(axis, StepOf(axis, align_corners), place, align_corners);
 }
 
 inline int64_t NearestIndex(const Axis& axis, int64_t place) {

@@ -16,20 +16,36 @@ void BlendRowsImpl(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, flo
   for (size_t i = 0; i < n; ++i) out[i] = (1 - share) * a[i] + share * b[i];
 }
 
-void BlendColumnsImpl(const float* HWY_RESTRICT row, const int32_t* HWY_RESTRICT first,
-                      const int32_t* HWY_RESTRICT second, const float* HWY_RESTRICT share, size_t n,
-                      float* HWY_RESTRICT out) {
+void BlendImageRowImpl(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, float row_share,
+                       size_t width, const BlendedColumns& columns, float* HWY_RESTRICT blend,
+                       float* HWY_RESTRICT out) {
   const hn::ScalableTag<float> d;
   const hn::RebindToSigned<decltype(d)> di;
+  using V = hn::Vec<decltype(d)>;
   const size_t lanes = hn::Lanes(d);
-  size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    const auto s = hn::LoadU(d, share + i);
-    const auto a = hn::GatherIndex(d, row, hn::LoadU(di, first + i)),
-               b = hn::GatherIndex(d, row, hn::LoadU(di, second + i));
-    hn::StoreU(hn::Add(hn::Mul(hn::Sub(hn::Set(d, 1.0f), s), a), hn::Mul(s, b)), d, out + i);
+  const auto mix = [&](V x, V y, V share) HWY_ATTR {
+    return hn::Add(hn::Mul(hn::Sub(hn::Set(d, 1.0f), share), x), hn::Mul(share, y));
+  };
+  V row = hn::Zero(d);
+  for (size_t i = 0; i < width; i += lanes) {
+    const size_t count = HWY_MIN(lanes, width - i);
+    row = mix(hn::LoadN(d, a + i, count), hn::LoadN(d, b + i, count), hn::Set(d, row_share));
+    if (width > lanes) hn::StoreN(row, d, blend + i, count);
   }
-  for (; i < n; ++i) out[i] = (1 - share[i]) * row[first[i]] + share[i] * row[second[i]];
+  for (size_t i = 0; i < columns.n; i += lanes) {
+    const size_t count = HWY_MIN(lanes, columns.n - i);
+    const auto first = hn::LoadN(di, columns.first + i, count),
+               second = hn::LoadN(di, columns.second + i, count);
+    const V share = hn::LoadN(d, columns.share + i, count);
+    if (width <= lanes) {  // the row is one vector
+      const V x = hn::TableLookupLanes(row, hn::IndicesFromVec(d, first)),
+              y = hn::TableLookupLanes(row, hn::IndicesFromVec(d, second));
+      hn::StoreN(mix(x, y, share), d, out + i, count);
+    } else {
+      const V x = hn::GatherIndex(d, blend, first), y = hn::GatherIndex(d, blend, second);
+      hn::StoreN(mix(x, y, share), d, out + i, count);
+    }
+  }
 }
 
 void AddScaledRowImpl(const float* HWY_RESTRICT row, float weight, size_t n,
@@ -87,7 +103,7 @@ HWY_AFTER_NAMESPACE();
 namespace belay {
 
 HWY_EXPORT(BlendRowsImpl);
-HWY_EXPORT(BlendColumnsImpl);
+HWY_EXPORT(BlendImageRowImpl);
 HWY_EXPORT(BlendPixelsImpl);
 HWY_EXPORT(AddScaledRowImpl);
 HWY_EXPORT(BlendWindowsImpl);
@@ -101,9 +117,9 @@ void BlendWindows(const float* row, const int32_t* first, const int32_t* counts,
 void BlendRows(const float* a, const float* b, float share, size_t n, float* out) {
   HWY_DYNAMIC_DISPATCH(BlendRowsImpl)(a, b, share, n, out);
 }
-void BlendColumns(const float* row, const int32_t* first, const int32_t* second, const float* share,
-                  size_t n, float* out) {
-  HWY_DYNAMIC_DISPATCH(BlendColumnsImpl)(row, first, second, share, n, out);
+void BlendImageRow(const float* a, const float* b, float row_share, size_t width,
+                   const BlendedColumns& columns, float* blend, float* out) {
+  HWY_DYNAMIC_DISPATCH(BlendImageRowImpl)(a, b, row_share, width, columns, blend, out);
 }
 void BlendPixels(const float* row, const int32_t* first, const int32_t* second, const float* share,
                  size_t n, size_t channels, float* out) {

@@ -17,9 +17,17 @@ namespace belay {
 // out[i] = (1 - share) * a[i] + share * b[i].
 void BlendRows(const float* a, const float* b, float share, size_t n, float* out);
 
-// out[i] = (1 - share[i]) * row[first[i]] + share[i] * row[second[i]].
-void BlendColumns(const float* row, const int32_t* first, const int32_t* second, const float* share,
-                  size_t n, float* out);
+// The positions and weights of n columns.
+struct BlendedColumns {
+  const int32_t *first, *second;
+  const float* share;
+  size_t n = 0;
+};
+
+// out[i] = (1 - share[i]) * row[first[i]] + share[i] * row[second[i]] for each column, with
+// row = BlendRows(a, b, row_share) of `width` > 0 elements, which is written to `blend`.
+void BlendImageRow(const float* a, const float* b, float row_share, size_t width,
+                   const BlendedColumns& columns, float* blend, float* out);
 
 // The same for pixels of adjacent channels:
 // out[i][c] = (1 - share[i]) * row[first[i]][c] + share[i] * row[second[i]][c].

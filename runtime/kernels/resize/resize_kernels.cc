@@ -111,18 +111,33 @@ struct Engine {
       BilinearChannelsLast(context, u, align_corners, room);
       return absl::OkStatus();
     }
+    const BlendedColumns columns = {room.first, room.second, room.share,
+                                    static_cast<size_t>(out_width)};
+    const double step = StepOf(u.axes[0], align_corners);
+    const auto in_place = [](const TensorView& t) {
+      return t.dtype == DType::kFloat32 && t.strides[3] == 1;
+    };
+    const bool read_in_place = in_place(in), write_in_place = in_place(out);
     ForEachRow(context, out, false, [&](int part, int64_t n, int64_t c, int64_t y) {
       const Room::Rows mine = room.Of(part);
-      const Neighbors v = LinearNeighbors(u.axes[0], y, align_corners);
-      const float* const a = FloatsOf(RowOf(in, n, c, v.first), mine.rows[0]);
-      const float* const b = FloatsOf(RowOf(in, n, c, v.second), mine.rows[1]);
-      BlendRows(a, b, static_cast<float>(v.share), static_cast<size_t>(width), mine.blend);
+      const Neighbors v = LinearNeighbors(u.axes[0], step, y, align_corners);
+      const float *a, *b;
+      if (read_in_place) {
+        const float* const plane = in.as<const float>() + n * in.strides[0] + c * in.strides[1];
+        a = plane + v.first * in.strides[2];
+        b = plane + v.second * in.strides[2];
+      } else {
+        a = FloatsOf(RowOf(in, n, c, v.first), mine.rows[0]);
+        b = FloatsOf(RowOf(in, n, c, v.second), mine.rows[1]);
+      }
+      float* to = mine.result;
+      if (write_in_place) {
+        to = out.as<float>() + n * out.strides[0] + c * out.strides[1] + y * out.strides[2];
+      }
+      BlendImageRow(a, b, static_cast<float>(v.share), static_cast<size_t>(width), columns,
+                    mine.blend, to);
+      if (write_in_place) return;
       const TensorView row = RowOf(out, n, c, y);
-      const bool direct = row.dtype == DType::kFloat32 && row.strides[0] == 1;
-      float* to = direct ? row.as<float>() : mine.result;
-      BlendColumns(mine.blend, room.first, room.second, room.share, static_cast<size_t>(out_width),
-                   to);
-      if (direct) return;
       if (row.strides[0] == 1) {
         return StoreFloats(to, static_cast<size_t>(out_width), row.dtype, row.data);
       }
