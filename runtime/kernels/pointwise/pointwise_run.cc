@@ -222,14 +222,37 @@ TensorView Part(const TensorView& tensor, int64_t first, int64_t count) {
   return part;
 }
 
+// Computes at most kRunBufferLength elements of halves with a loop of floats.
+void RunHalves(const PointwiseRequest& request, VectorLoop loop, const void* const* operands,
+               void* result, size_t n) {
+  const DType compute = request.call.types.compute;
+  RunStorage floats[kMaxOperands], results;
+  const void* from[kMaxOperands];
+  for (int k = 0; k < request.call.count; ++k) {
+    if (request.op == PointwiseOp::kWhere && k == 0) {
+      from[k] = operands[k];
+      continue;
+    }
+    LoadFloats(compute, operands[k], n, reinterpret_cast<float*>(floats[k].bytes));
+    from[k] = floats[k].bytes;
+  }
+  if (IsComparison(request.op)) return loop(from, result, n, request.params);
+  loop(from, results.bytes, n, request.params);
+  StoreFloats(reinterpret_cast<const float*>(results.bytes), n, compute, result);
+}
+
 // Computes a call by BroadcastRun. Returns false if an operand of several elements or the result
-// has another type than the loop, or if the result is not dense.
+// has another type than the loop (or halves), or if the result is not dense.
 bool RunBroadcast(const KernelContext& context, const PointwiseRequest& request, VectorLoop loop,
                   const TensorView& out) {
   const DType compute = request.call.types.compute;
   // Truth values are converted to bytes that are 0 or 1 first.
   const bool where = request.op == PointwiseOp::kWhere;
-  if (LoopType(request.op, compute) != compute ||
+  // Halves are converted to floats in blocks.
+  const bool halves = LoopType(request.op, compute) == DType::kFloat32 && IsHalf(compute);
+  const int last = request.call.count - 1;
+  if (halves && request.exact_last && IsSingle(request.call.operands[last])) return false;
+  if ((!halves && LoopType(request.op, compute) != compute) ||
       out.dtype != (IsComparison(request.op) ? DType::kBool : compute)) {
     return false;
   }
@@ -241,8 +264,8 @@ bool RunBroadcast(const KernelContext& context, const PointwiseRequest& request,
     const bool mask = where && k == 0;  // any byte other than 0 is true
     const DType type = mask ? DType::kBool : compute;
     if (ElementDType(operand) != type) {
-      // A scalar or a tensor of one element is converted once.
-      if (!IsSingle(operand)) return false;
+      // A scalar or a tensor of one element is converted once. With halves, it is rounded.
+      if (!IsSingle(operand) || halves) return false;
       RunSource source(data, ElementDType(operand), Sizes{1}, Strides{0}, type);
       const void* element = source.Next(1, scalars[k]);
       if (element != scalars[k].bytes) std::memcpy(scalars[k].bytes, element, DTypeSize(type));
@@ -251,6 +274,13 @@ bool RunBroadcast(const KernelContext& context, const PointwiseRequest& request,
     run.Add({data, static_cast<int64_t>(DTypeSize(type)), BroadcastStrides(operand, out.sizes)});
   }
   if (!run.Plan(out)) return false;
+  if (halves) {
+    run.Run(context, kElementWork, /*most=*/kRunBufferLength,
+            [&](int, const void* const* operands, void* result, size_t n) {
+              RunHalves(request, loop, operands, result, n);
+            });
+    return true;
+  }
   const int scalar = run.RowScalar();
   const RowsLoop rows_loop = scalar == -1 ? nullptr : FindRowsLoop(request.op, compute, scalar);
   if (rows_loop != nullptr) {
