@@ -181,8 +181,8 @@ HWY_INLINE float LogOfSum(const float* in, size_t n, float top) {
     sum = hn::Add(sum,
                   hn::IfThenElseZero(hn::AndNot(is_top, live), NormalExp(d, hn::Sub(x, offset))));
   }
-  const double others = static_cast<double>(largest) - 1;
-  return static_cast<float>(std::log1p(others + static_cast<double>(hn::ReduceSum(d, sum))));
+  const float others = static_cast<float>(largest) - 1 + hn::ReduceSum(d, sum);
+  return hn::GetLane(hn::Log1p(d, hn::Set(d, others)));
 }
 
 void LogSoftmaxRowF32Impl(const float* in, size_t n, float* out) {
