@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
 #include "runtime/kernel_interface/kernel_arguments.h"
 #include "runtime/kernel_interface/shape_rules/scatter.h"
 #include "runtime/kernels/element_copy/convert_run.h"
@@ -183,6 +184,64 @@ absl::Status ScatterBy(KernelContext& context, const Call& call, Update update) 
   return DivideByCounts(context, call, dim, *out);
 }
 
+// Copies the next elements of `source` to the elements of a row that the mask selects; returns how many
+// elements of `source` have been used then, also beyond its end. Precondition: it is not empty.
+template <class T>
+int64_t ScatterMaskedRow(const uint8_t* mask, int64_t mask_step, const void* source,
+                         int64_t available, int64_t used, int64_t n, void* out, int64_t out_step) {
+  const T* const from = static_cast<const T*>(source);
+  T* const to = static_cast<T*>(out);
+  for (int64_t i = 0; i < n; ++i) {  // without branches, which random masks make slow
+    const bool selected = mask[i * mask_step] != 0;
+    const T next = from[std::min(used, available - 1)];
+    to[i * out_step] = selected ? next : to[i * out_step];
+    used += selected ? 1 : 0;
+  }
+  return used;
+}
+
+absl::Status MaskedScatter(KernelContext& context, const MaskedScatterCall<KernelArguments>& call) {
+  const TensorView &self = *call.self, &source = *call.source;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims, call.Shape());
+  ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(dims));
+  ABSL_ASSIGN_OR_RETURN(const TensorView base, ExpandTo(self, sizes));
+  ABSL_ASSIGN_OR_RETURN(const TensorView expanded, ExpandTo(*call.mask, sizes));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* result, OutputOf(context, 0, self.dtype, dims));
+  if (result->numel() == 0) return absl::OkStatus();
+  CopyConvertible(base, *result);
+  const TensorView mask = AtLeastVector(expanded), out = AtLeastVector(*result);
+  const int last = out.rank() - 1;
+  const int64_t n = out.sizes[last], mask_step = mask.strides[last], out_step = out.strides[last],
+                available = source.numel();
+  const size_t bytes = DTypeSize(out.dtype);
+  const auto scatter = bytes == 1   ? &ScatterMaskedRow<uint8_t>
+                       : bytes == 2 ? &ScatterMaskedRow<uint16_t>
+                       : bytes == 4 ? &ScatterMaskedRow<uint32_t>
+                                    : &ScatterMaskedRow<uint64_t>;
+  Sizes outer = out.sizes;
+  Strides mask_strides = mask.strides, out_strides = out.strides;
+  outer.erase(last);
+  mask_strides.erase(last);
+  out_strides.erase(last);
+  int64_t used = 0;
+  for (StridedIterator<2> it(outer, {mask_strides, out_strides}); !it.done(); it.Next()) {
+    const uint8_t* const row = mask.as<const uint8_t>() + it.offset(0);
+    void* const to = ElementAddress(out, it.offset(1));
+    if (mask_step == 0 && row[0] == 0) continue;
+    used = scatter(row, mask_step, source.data, available, used, n, to, out_step);
+    if (used > available) break;
+  }
+  if (used <= available) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("masked_scatter: source ", source.ToString(),
+                                                 " has fewer elements than the mask selects"));
+}
+
+// Empty sources are rare: the reference kernel checks that the mask selects nothing.
+bool AcceptsMasked(const KernelContext& context, const MaskedScatterCall<KernelArguments>& call) {
+  return DTypeSize(call.self->dtype) <= sizeof(uint64_t) && kRunTypes.contains(call.self->dtype) &&
+         call.source->is_contiguous() && call.source->numel() > 0;
+}
+
 // `kUnnamed`: the update of calls that do not name a reduction.
 template <Update kUnnamed>
 absl::Status Scatter(KernelContext& context, const Call& call) {
@@ -209,6 +268,8 @@ constexpr Kernel Row(std::string_view op, std::string_view signature, std::strin
 }
 
 constexpr Kernel kKernels[] = {
+    KernelRow<&MaskedScatter, &AcceptsMasked>("aten.masked_scatter.default", "self mask source",
+                                              "MaskedScatterSimd", KernelEngine::kHighway),
     Row<Update::kAssign>("aten.scatter.reduce", "self dim index src reduce", "ScatterNamedSimd"),
     Row<Update::kAssign>("aten.scatter.src", "self dim index src", "ScatterSimd"),
     Row<Update::kAssign>("aten.scatter.value", "self dim index value", "ScatterValueSimd"),

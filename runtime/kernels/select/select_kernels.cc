@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "runtime/core/status_macros.h"
@@ -18,6 +19,7 @@
 #include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/operands/ranges.h"
 #include "runtime/kernels/select/select.h"
+#include "runtime/kernels/sort/sort.h"
 
 namespace belay {
 namespace {
@@ -34,14 +36,22 @@ absl::Status Gather(KernelContext& context, const GatherCall<KernelArguments>& c
   const size_t bytes = DTypeSize(from.dtype);
   if (bytes > sizeof(uint64_t))
     return absl::InternalError("the call changed after the kernel was chosen");
-  const int last = places.rank() - 1;
+  // Runs are along the last dimension, or along the longest one if that is short.
+  constexpr int64_t kShortRun = 16;
+  int run_dim = places.rank() - 1;
+  for (int k = run_dim - 1; k >= 0 && places.sizes[run_dim] < kShortRun; --k) {
+    if (places.sizes[k] > places.sizes[run_dim]) run_dim = k;
+  }
   const int64_t size = from.sizes[d], step = from.strides[d];
-  Strides rest = from.strides;
-  rest[d] = 0;
   Sizes outer = places.sizes;
-  outer.erase(last);
-  const bool direct = places.dtype == DType::kInt64 && places.strides[last] == 1;
-  const bool repeated = places.dtype == DType::kInt64 && places.strides[last] == 0;
+  Strides place_strides = places.strides, to_strides = to.strides, rest = from.strides;
+  rest[d] = 0;
+  const int64_t place_step = place_strides[run_dim], to_step = to_strides[run_dim],
+                rest_step = rest[run_dim], length = outer[run_dim];
+  outer.erase(run_dim);
+  for (Strides* strides : {&place_strides, &to_strides, &rest}) strides->erase(run_dim);
+  const bool direct = places.dtype == DType::kInt64 && place_step == 1;
+  const bool repeated = places.dtype == DType::kInt64 && place_step == 0;
   // Returns the first invalid index of the row whose indices, results and elements begin at these offsets.
   const auto gather_row = [&](int64_t place, int64_t target,
                               int64_t base) -> std::optional<int64_t> {
@@ -51,14 +61,13 @@ absl::Status Gather(KernelContext& context, const GatherCall<KernelArguments>& c
     RunStorage read, own;
     auto* const indices = reinterpret_cast<int64_t*>(own.bytes);
     if (repeated) {
-      std::fill_n(indices, std::min(kRunBufferLength, places.sizes[last]),
+      std::fill_n(indices, std::min(kRunBufferLength, length),
                   *reinterpret_cast<const int64_t*>(row));
     } else if (!direct) {
-      source.emplace(row, places.dtype, Sizes{places.sizes[last]}, Strides{places.strides[last]},
-                     DType::kInt64);
+      source.emplace(row, places.dtype, Sizes{length}, Strides{place_step}, DType::kInt64);
     }
-    for (int64_t at = 0; at < places.sizes[last]; at += kRunBufferLength) {
-      const int64_t n = std::min(kRunBufferLength, places.sizes[last] - at);
+    for (int64_t at = 0; at < length; at += kRunBufferLength) {
+      const int64_t n = std::min(kRunBufferLength, length - at);
       // Indices are copied before they are checked, since the index tensor may alias the result.
       if (!repeated) {
         std::memcpy(indices,
@@ -68,9 +77,8 @@ absl::Status Gather(KernelContext& context, const GatherCall<KernelArguments>& c
       }
       const size_t outside = FirstOutside(indices, static_cast<size_t>(n), size);
       if (outside < static_cast<size_t>(n)) return indices[outside];
-      GatherRow(ElementAddress(from, base + at * rest[last]), step, rest[last], indices,
-                static_cast<size_t>(n), bytes, ElementAddress(to, target + at * to.strides[last]),
-                to.strides[last]);
+      GatherRow(ElementAddress(from, base + at * rest_step), step, rest_step, indices,
+                static_cast<size_t>(n), bytes, ElementAddress(to, target + at * to_step), to_step);
     }
     return std::nullopt;
   };
@@ -81,12 +89,12 @@ absl::Status Gather(KernelContext& context, const GatherCall<KernelArguments>& c
     int64_t place = 0, target = 0, base = 0;
     for (int64_t row = first; row < end; ++row) {
       if (row == first || inner < 0 || row % outer[inner] == 0) {
-        place = OffsetAt(row, outer, places.strides);
-        target = OffsetAt(row, outer, to.strides);
+        place = OffsetAt(row, outer, place_strides);
+        target = OffsetAt(row, outer, to_strides);
         base = OffsetAt(row, outer, rest);
       } else {  // steps are cheaper than OffsetAt
-        place += places.strides[inner];
-        target += to.strides[inner];
+        place += place_strides[inner];
+        target += to_strides[inner];
         base += rest[inner];
       }
       const std::optional<int64_t> invalid = gather_row(place, target, base);
@@ -140,6 +148,15 @@ struct Before {
   }
 };
 
+// SelectTop for rows of up to kFewElements floats, sorted by keys.
+constexpr int64_t kFewElements = 16;
+void SelectTopOfFew(const float* x, int64_t count, int64_t take, bool largest, Entry<float>* best) {
+  SortKey keys[2 * kFewElements];
+  MakeSortKeys(x, static_cast<size_t>(count), 0, largest, keys);
+  const SortKey* const sorted = SortKeys(keys, keys + kFewElements, static_cast<size_t>(count));
+  for (int64_t i = 0; i < take; ++i) best[i] = {x[PlaceOf(sorted[i])], PlaceOf(sorted[i])};
+}
+
 // Up to this many elements are kept in order, more in a heap.
 constexpr int64_t kMostInOrder = 64;
 
@@ -184,6 +201,12 @@ void SelectTop(RunSource& source, int64_t count, int64_t take, bool largest, Ent
   constexpr int64_t kBlock = 32;
   Best<T> best(take, largest, entries);
   RunStorage buffer;
+  if constexpr (std::is_same_v<T, float>) {
+    if (count <= kFewElements) {
+      const auto* const x = static_cast<const float*>(source.Next(count, buffer));
+      return SelectTopOfFew(x, count, take, largest, entries);
+    }
+  }
   for (int64_t start = 0; start < count; start += kRunBufferLength) {
     const int64_t n = std::min(kRunBufferLength, count - start);
     const T* x = static_cast<const T*>(source.Next(n, buffer));

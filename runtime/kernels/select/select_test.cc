@@ -62,6 +62,25 @@ TEST(SelectTest, ManyRows) {
   }
 }
 
+TEST(SelectTest, GatherOfShortLastDimensions) {
+  KernelComparison comparison;
+  for (int64_t dim : {0, 1, 2}) {
+    for (const Sizes& sizes : {Sizes{3, 40, 1}, Sizes{40, 3, 2}, Sizes{1, 1100, 3}}) {
+      for (Layout layout : {Layout::kRowMajor, Layout::kReversed, Layout::kGaps}) {
+        Sizes self = sizes;
+        self[static_cast<int>(dim)] = 9;
+        KernelCall call = {
+            "aten.gather.default",
+            {TestTensorSpec{DType::kFloat32, self, layout, Values::kNormal, 0}, EValue(dim),
+             TestTensorSpec{DType::kInt64, sizes, layout, Values::kNormal, 9}, EValue(false)},
+            {DType::kFloat32}};
+        call.output_layout = layout;
+        ASSERT_TRUE(comparison.Compare(call));
+      }
+    }
+  }
+}
+
 TEST(SelectTest, TopKOfEveryLengthAndOrder) {
   KernelComparison comparison;
   for (DType dtype :
@@ -160,6 +179,24 @@ TEST(ScatterTest, AssignsEveryWidth) {
       ASSERT_TRUE(comparison.Compare(Scattered(
           "aten.scatter.src", dtype, {6, 40}, dim,
           {DType::kInt64, {5, 40}, Layout::kRowMajor, Values::kNormal, 6}, Layout::kRowMajor)));
+    }
+  }
+}
+
+TEST(SelectTest, MaskedScatterOfEveryTypeLayoutAndMask) {
+  KernelComparison comparison;
+  for (DType dtype : kDTypes) {
+    for (Layout layout : {Layout::kRowMajor, Layout::kReversed, Layout::kGaps}) {
+      for (const Sizes& mask : {Sizes{5, 7, 9}, Sizes{5, 7, 1}, Sizes{9}, Sizes{1, 1, 1}}) {
+        KernelCall call = {
+            "aten.masked_scatter.default",
+            {TestTensorSpec{dtype, {5, 7, 9}, layout, Values::kNormal, 0},
+             TestTensorSpec{DType::kBool, mask, Layout::kRowMajor, Values::kNormal, 0},
+             TestTensorSpec{dtype, {315}, Layout::kRowMajor, Values::kNormal, 0}},
+            {dtype}};
+        call.output_layout = layout;
+        ASSERT_TRUE(comparison.Compare(call));
+      }
     }
   }
 }
