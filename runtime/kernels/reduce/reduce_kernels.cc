@@ -169,10 +169,20 @@ void SumInto(const KernelContext& context, const Fold& fold, ReduceOp op, const 
         if constexpr (std::is_same_v<T, double>) {
           if (sums && reduction.type() == DType::kFloat32 && !reduction.columns()) {
             double total = 0, part;
-            reduction.ForEachRun(base, [&](const void* x, int64_t n) {
-              fold_runs({static_cast<const float*>(x), n}, &part);
-              total += part;
-            });
+            if (const std::optional<FloatRuns> runs = reduction.RunsOf(base); runs.has_value()) {
+              constexpr int64_t kAtOnce = 64;
+              double parts[kAtOnce];
+              for (int64_t i = 0; i < runs->count; i += kAtOnce) {
+                const int64_t n = std::min(kAtOnce, runs->count - i);
+                fold_runs({runs->data + i * runs->step, runs->length, n, runs->step}, parts);
+                for (int64_t k = 0; k < n; ++k) total += parts[k];
+              }
+            } else {
+              reduction.ForEachRun(base, [&](const void* x, int64_t n) {
+                fold_runs({static_cast<const float*>(x), n}, &part);
+                total += part;
+              });
+            }
             finish.Apply(&total, 1);
             write(at[0], total);
             return;

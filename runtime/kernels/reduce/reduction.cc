@@ -14,6 +14,8 @@ namespace {
 constexpr int64_t kShortSlice = 16;
 // Results that are computed together as the columns of a block: a vector.
 constexpr int64_t kLeastColumns = 8;
+// Shorter runs are joined in a buffer; the sums of runs of at least kLeastSum floats are added.
+constexpr int64_t kLeastRun = 128, kLeastSum = 16;
 
 }  // namespace
 
@@ -177,7 +179,7 @@ void Reduction::ForEachRun(int64_t base, RunFn fn) const {
     return;
   }
   RunStorage buffer;
-  if (runs_ > 0) {
+  if (runs_ > 0 && count_ / runs_ >= kLeastRun) {
     const DType dtype = fold_.self->dtype;
     const int64_t length = count_ / runs_, bytes = static_cast<int64_t>(DTypeSize(dtype));
     for (int64_t r = 0; r < runs_; ++r, data += run_step_ * bytes) {
@@ -214,6 +216,11 @@ std::optional<FloatRuns> Reduction::Runs(int64_t* out_step) const {
   return FloatRuns{data, count_, kept_.sizes[0], kept_.self[0]};
 }
 
+std::optional<FloatRuns> Reduction::RunsOf(int64_t base) const {
+  if (runs_ == 0 || fold_.self->dtype != DType::kFloat32) return std::nullopt;
+  return FloatRuns{fold_.self->as<const float>() + base, count_ / runs_, runs_, run_step_};
+}
+
 void Reduction::ForEachNarrowRow(const KernelContext& context, NarrowRowFn row) const {
   Sizes outer = kept_.sizes;
   const int last = outer.size() - 1;
@@ -230,7 +237,6 @@ void Reduction::ForEachNarrowRow(const KernelContext& context, NarrowRowFn row) 
 }
 
 void Reduction::SetRuns(const RunCursor& cursor) {
-  constexpr int64_t kLeastRun = 128;  // shorter runs are joined in a buffer
   if (count_ == 0 || (cursor.stride() != 1 && count_ > 1)) return;
   const int64_t length = cursor.group();
   if (length == count_) {
@@ -250,7 +256,7 @@ void Reduction::SetRuns(const RunCursor& cursor) {
     }
   }
   const RunCursor runs(outer, strides);
-  if (inner != length || length < kLeastRun || runs.group() != count_ / length) return;
+  if (inner != length || length < kLeastSum || runs.group() != count_ / length) return;
   runs_ = count_ / length;
   run_step_ = runs.stride();
 }

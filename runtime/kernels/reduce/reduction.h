@@ -59,6 +59,8 @@ class Reduction {
   // The elements of all results, if those of each are stored together as floats, and the results
   // are equidistant; then the first output's are `out_step` apart.
   std::optional<FloatRuns> Runs(int64_t* out_step) const;
+  // The elements of a result from offset `base` on, if they are equidistant runs of floats.
+  std::optional<FloatRuns> RunsOf(int64_t base) const;
   // Fewer neighboring results than a vector has, whose elements are one run of rows of `width`: the
   // innermost kept dimension. 0 if not applicable.
   int64_t narrow_width() const { return narrow_width_; }
