@@ -14,7 +14,7 @@ namespace {
 // Shorter rows are computed several at a time.
 constexpr int64_t kShortRow = 512;
 // Least number of copies of an element in a buffer for several blocks of a row.
-constexpr int64_t kLeastReused = 128;
+constexpr int64_t kLeastReused = 512;
 // Rows of fewer elements are not computed one by one.
 constexpr int64_t kLeastRow = 16;
 
@@ -102,7 +102,7 @@ void BroadcastRun::RunRows(int part, int64_t most, Block block, int64_t first, i
     reused = reused && (strides_[k][row] == 0 || strides_[k][row] == 1);
   }
   const int64_t expanded =
-      reused ? std::clamp(length / 8, kLeastReused, kRunBufferLength) : kRunBufferLength;
+      reused ? std::clamp(length / 2, kLeastReused, kRunBufferLength) : kRunBufferLength;
   const int64_t step =
       rows_at_once > 1 ? length : std::min({length, most, whole ? length : expanded});
 
