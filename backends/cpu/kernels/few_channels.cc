@@ -27,6 +27,9 @@ constexpr int64_t kLeastWidth = int64_t{kLeastShortRows};
 // Fewer rows of results than this are divided into segments of at least this many pixels.
 constexpr int64_t kFewRows = 8, kSegment = 256;
 static_assert(kSegment >= kLeastWidth);
+// Rows of contiguous results that are wider than a strip are divided, too: into segments of at most a
+// strip, or of this many pixels.
+constexpr int64_t kLeastSegment = 2 * kLeastWidth;
 
 // Working memory of a thread in floats: padded copies of the image rows of a window, and a strip of
 // results that are not channels last.
@@ -34,7 +37,7 @@ struct Memory {
   Memory(const TensorView& images, const Window& window, const TensorView& out)
       : row(CheckedInt(images.sizes[3]) + window.padding[1] + window.padding_after[1]),
         rows(IsPadded(window) ? row * window.kernel_size[0] * images.sizes[1] : CheckedInt(0)),
-        strip(std::max(kStripElements, out_row(out))),
+        strip(std::max(CheckedInt(kStripElements), CheckedInt(out.sizes[1]) * kLeastSegment)),
         total(rows + strip) {}
 
   static bool IsPadded(const Window& window) {
@@ -173,10 +176,11 @@ absl::Status RunOfFewChannels(const KernelContext& context, const TensorView& im
   const bool in_place = IsChannelsLast(out);
   const int64_t terms = TermsOf(images, window);
   const double work = static_cast<double>(out.numel()) * static_cast<double>(terms);
-  // Images of a few rows, such as signals, are divided into segments of rows.
+  // Images of a few rows, such as signals, and wide rows are divided into segments.
   const int64_t width = out.sizes[3], rows_count = out.sizes[0] * height;
-  const int64_t segments =
-      rows_count < kFewRows ? std::max<int64_t>(width / kSegment, 1) : int64_t{1};
+  const int64_t widest = in_place ? width : std::max(kStripElements / filters_count, kLeastSegment);
+  const int64_t segments = std::max(rows_count < kFewRows ? width / kSegment : int64_t{1},
+                                    (width + widest - 1) / widest);
   const auto start = [&](int64_t segment) { return width * segment / segments; };
   RunRanges(context, rows_count * segments, 1, work, [&](int part, int64_t first, int64_t last) {
     float* const copies = floats + part * memory.total.value();
