@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 #include "absl/functional/function_ref.h"
@@ -22,6 +23,8 @@ namespace belay {
 // the blocks. Blocks depend only on sizes, so results do not depend on the number of threads.
 struct ColumnSums {
   static constexpr int64_t kLeastRows = 32, kMostColumns = 4096;
+  // Of all blocks. Two blocks of the most columns fit.
+  static constexpr int64_t kMostSums = 8192;
 
   const float* data = nullptr;
   int64_t rows = 0, row_step = 0, columns = 0;
@@ -53,11 +56,14 @@ struct ColumnSums {
     return sums;
   }
 
-  // Bytes of working memory; an upper bound for all layouts.
+  // Bytes of working memory; an upper bound for all layouts, and for all sizes up to those of `fold`:
+  // fewer columns may have more blocks.
   static uint64_t ScratchBytes(const Fold& fold) {
-    const std::optional<int64_t> count = NumElements(fold.folded), kept = NumElements(fold.kept);
-    if (!count.has_value() || !kept.has_value() || *kept > kMostColumns) return 0;
-    return ScratchBytesOf<double>(CheckedInt(Blocks(*count, *kept)) * *kept);
+    if (fold.self->dtype != DType::kFloat32) return 0;
+    constexpr int64_t kMany = std::numeric_limits<int64_t>::max();
+    const int64_t rows = NumElements(fold.folded).value_or(kMany);
+    const int64_t columns = std::min(NumElements(fold.kept).value_or(kMany), kMostColumns);
+    return ScratchBytesOf<double>(std::min(Blocks(rows, 1) * columns, kMostSums));
   }
 
   // Sets to[i] to the sum of column i, to which finish(sums, count) was applied.
@@ -89,7 +95,7 @@ struct ColumnSums {
   // 0 for too few rows, or an even number, which two threads divide equally. Few blocks of many
   // columns, whose sums would leave the first-level cache.
   static int64_t Blocks(int64_t rows, int64_t columns) {
-    constexpr int64_t kBlockRows = 48, kMostBlocks = 16, kMostSums = 8192;
+    constexpr int64_t kBlockRows = 48, kMostBlocks = 16;
     if (rows < kLeastRows) return 0;
     const int64_t most =
         std::clamp<int64_t>(kMostSums / std::max<int64_t>(columns, 1), 2, kMostBlocks);

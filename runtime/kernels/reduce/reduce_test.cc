@@ -346,6 +346,34 @@ TEST(ReduceTest, SumsOfColumnsHaveTheSameBitsForEveryNumberOfThreads) {
   }
 }
 
+// Working memory of the kernel for the means of f32[batch, rows, columns] over the rows.
+uint64_t ScratchOfMeans(int64_t batch, int64_t rows, int64_t columns) {
+  const TestTensor self = TestTensor::Zeros(DType::kFloat32, {batch, rows, columns});
+  const TestTensor out = TestTensor::Zeros(DType::kFloat32, {batch, columns});
+  EValue dim(int64_t{1});
+  EValue* const dims[] = {&dim};
+  EValue arguments[] = {EValue(self.view()), EValue(ListView{dims}), EValue(false), EValue()},
+         output(out.view());
+  EValue *const slots[] = {&arguments[0], &arguments[1], &arguments[2], &arguments[3]},
+                *const outputs[] = {&output};
+  StaticOutputs allocator;
+  const KernelContext planned(slots, outputs, &allocator, {});
+  KernelRegistry kernels;
+  EXPECT_OK(kernels.Add(ReduceHighwayKernels()));
+  const Kernel* const kernel = kernels.Find("aten.mean.dim", planned);
+  EXPECT_NE(kernel, nullptr);
+  return kernel == nullptr ? 0 : kernel->ScratchBytes(planned);
+}
+
+TEST(ReduceTest, WorkingMemorySufficesForSmallerSizes) {
+  const uint64_t batch_of_one = ScratchOfMeans(1, 64, 1024);
+  EXPECT_GT(batch_of_one, 0u);
+  for (int64_t batch : {2, 8, 16}) EXPECT_GE(ScratchOfMeans(batch, 64, 1024), batch_of_one);
+  for (int64_t columns : {64, 500, 4096, 5000}) {
+    EXPECT_GE(ScratchOfMeans(1, 1000, columns), ScratchOfMeans(1, 1000, 64)) << columns;
+  }
+}
+
 // Returns the result of the kernel, which reduces all elements of `self` to `out`. The operator has
 // arguments that are None after self.
 template <class T>
