@@ -24,7 +24,8 @@ constexpr int64_t kOldestMajor = 7;
 constexpr size_t kLevelsPerGraph = 8;
 constexpr size_t kOuterLevels = 32;
 // Bounds beyond this mean "unbounded": writers use various numbers of this magnitude.
-constexpr int64_t kHuge = int64_t{1} << 62;
+// No size is this large: torch.quantile, for one, states 2^53.
+constexpr int64_t kHuge = int64_t{1} << 53;
 // The minimum size of a dynamic dimension during torch.export tracing.
 constexpr int64_t kTracedMinimum = 2;
 
