@@ -61,6 +61,16 @@ TEST(EmitterTest, CompositeSizesHaveRange) {
   EXPECT_THAT(constraints, ElementsAre("[4, 40] = 1* + 0", "[6, 9] = 1* + 0"));
 }
 
+TEST(EmitterTest, SizesAreNotNegative) {
+  ASSERT_OK_AND_ASSIGN(const ProgramImage image, EmitForward(R"(program edge {
+    ranges { s0: [0, 4] }
+    graph(%a: f32["2*s0 - 1"] user_input) { return (%a user_output) }
+  })"));
+  const schema::SizeConstraint& c = image.metadata.methods(0).inputs(0).constraints(0);
+  EXPECT_EQ(c.min(), 0);
+  EXPECT_EQ(c.max(), 7);
+}
+
 // Strides without a dimension order: any order is valid, since all users refer to the value.
 TEST(EmitterTest, TensorsWithoutDimOrderAreRowMajor) {
   ASSERT_OK_AND_ASSIGN(const ProgramImage image, EmitForward(R"(program edge {

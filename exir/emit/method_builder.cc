@@ -131,7 +131,7 @@ void MethodBuilder::AddConstraint(schema::Input& input, uint32_t dim, const SymE
   schema::SizeConstraint* constraint = input.add_constraints();
   const SymRange range = expr.Range(program_.ranges);
   constraint->set_dim(dim);
-  constraint->set_min(range.min);
+  constraint->set_min(std::max<int64_t>(range.min, 0));  // of 2 * s0 - 1, for one
   constraint->set_max(range.max);
   constraint->set_multiplier(1);
   // Constraints between inputs support symbol, k*symbol, symbol + c and k*symbol + c.
