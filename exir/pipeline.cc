@@ -256,7 +256,20 @@ void AllowLowering(const LoweringLimits& limits, uint64_t archive_bytes, Budget&
 
 namespace {
 
-// No operator of the edge dialect and no kernel supports uint32 and uint64.
+// Returns how to avoid a dtype that no operator of the edge dialect and no kernel supports; empty for
+// other dtypes.
+std::string_view RemedyForDtype(DType dtype) {
+  switch (dtype) {
+    case DType::kUint32:
+    case DType::kUint64:
+      return "store them as int64, or as int32 if the numbers fit";
+    case DType::kComplex32:
+      return "use complex64";
+    default:
+      return {};
+  }
+}
+
 absl::Status CheckDtypes(const ExportedProgram& program) {
   ProblemList problems;
   for (const Graph& graph : program.graphs) {
@@ -268,22 +281,19 @@ absl::Status CheckDtypes(const ExportedProgram& program) {
       const auto check = [&](ValueId value) {
         const TensorMeta* tensor = graph.value(value).tensor();
         if (tensor == nullptr) return;
-        if (tensor->dtype == DType::kUint32 || tensor->dtype == DType::kUint64) {
-          unsupported = tensor->dtype;
-        }
+        if (!RemedyForDtype(tensor->dtype).empty()) unsupported = tensor->dtype;
       };
       for (const Argument& argument : node.arguments) ForEachValue(argument, check);
       for (ValueId value : node.results()) check(value);
       if (!unsupported.has_value()) continue;
       const std::string dtype(DTypeName(*unsupported));
-      problems.Add([&] { return DescribeNode(graph, id); },
-                   absl::StrCat("tensors of ", dtype,
-                                " are not supported; store them as int64, or as int32 if the "
-                                "numbers fit"),
-                   [&] {
-                     return std::vector<RefusedNode>{
-                         {"", node.name, node.target->name(), node.provenance.ToString(), ""}};
-                   });
+      problems.Add(
+          [&] { return DescribeNode(graph, id); },
+          absl::StrCat("tensors of ", dtype, " are not supported; ", RemedyForDtype(*unsupported)),
+          [&] {
+            return std::vector<RefusedNode>{
+                {"", node.name, node.target->name(), node.provenance.ToString(), ""}};
+          });
     }
   }
   return problems.ToStatus(absl::StatusCode::kUnimplemented, "unsupported:");

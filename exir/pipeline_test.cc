@@ -193,6 +193,19 @@ TEST_F(ToEdgeTest, RejectsWideUnsignedTensors) {
   }
 }
 
+TEST_F(ToEdgeTest, RejectsHalfPrecisionComplexTensors) {
+  ASSERT_OK_AND_ASSIGN(ExportedProgram program,
+                       ParseProgram(R"(program aten { graph(%x: f32[2] user_input) {
+      %y: c32[2] = aten.chalf.default(%x)
+      %z: c64[2] = aten._to_copy.default(%y, dtype=dtype:c64)
+      return (%z user_output) } })",
+                                    *ops_));
+  EXPECT_THAT(ToEdge(std::move(program)),
+              StatusIs(absl::StatusCode::kUnimplemented,
+                       AllOf(HasSubstr("%y"), HasSubstr("tensors of complex32 are not supported; "
+                                                        "use complex64"))));
+}
+
 class KeepingPartitioner final : public Partitioner {
  public:
   explicit KeepingPartitioner(PreservedOps preserved) : preserved_(std::move(preserved)) {}
