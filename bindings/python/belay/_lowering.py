@@ -104,6 +104,7 @@ def lower(
     data_files: Sequence[str] = (),
     format: str = "belay",
     threads: int = 1,
+    returns: Optional[str] = None,
     random_seed: int = 0,
     write_state_in_place: bool = False,
     tokenizer: Optional[str] = None,
@@ -136,6 +137,7 @@ def lower(
       data_files: paths of the data files (.ptd) of a program of ExecuTorch.
       format: "belay", or "pte" for ExecuTorch 1.5.
       threads: of the returned program, as for `load`, and of the backends' preprocessing.
+      returns: as for `load`; calls without tensors of programs from torch.export.ExportedProgram return torch tensors.
       random_seed: initial seed of the program's random numbers.
       write_state_in_place: updates buffers in place; a failed call leaves them partially written.
       tokenizer: path of a tokenizer.json that becomes part of the program, for TextModel.
@@ -216,7 +218,8 @@ def lower(
         )
     finally:
         lib.belay_lowered_free(handle)
-    return open_program(content, threads, report)
+    source_kind = "torch" if any(_is_exported(one) for _, one in sources) else None
+    return open_program(content, threads, report, returns=returns, source_kind=source_kind)
 
 
 def backends() -> List[str]:

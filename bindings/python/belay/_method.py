@@ -101,7 +101,8 @@ class Method:
     """A method with its memory.
 
     `lock` is that of the program: methods that share state are used by one thread at a time. A second caller gets an
-    error.
+    error. Results are of the kind `returns`, else of that of the first tensor, else of the kind `source`, else NumPy
+    arrays.
     """
 
     def __init__(
@@ -112,6 +113,8 @@ class Method:
         state: Optional[Handle],
         lock: threading.Lock,
         backend_options: Optional[BackendOptions],
+        returns: Optional[str],
+        source: Optional[str],
     ):
         options = MethodOptions(num_threads=threads, state=state.value if state else None)
         options.backend_options, options.num_backend_options = options_of(backend_options)
@@ -130,6 +133,8 @@ class Method:
         self._read_arguments = ArgumentReader(spec, inputs)
         out_spec = (lib.belay_method_out_spec(method) or b"").decode("utf-8", "replace")
         self._build = result_builder(out_spec, outputs)
+        self._returns = _tensors.results_of(returns) if returns else None
+        self._without_tensors = _tensors.results_of(source) if source else None
         self._error = c_void_p()
         # The arguments of belay_method_call are always the same.
         self._arguments = (
@@ -216,7 +221,8 @@ class Method:
         return factory
 
     def _call(self, args, kwargs) -> Any:
-        factory = self.set_inputs(args, kwargs) or _tensors.numpy_results()
+        given = self.set_inputs(args, kwargs)
+        factory = self._returns or given or self._without_tensors or _tensors.numpy_results()
         prepared = self._prepared.get(factory)
         if prepared is None:
             prepared = self._prepared[factory] = [

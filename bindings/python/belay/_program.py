@@ -25,6 +25,7 @@ from ._library import (
 )
 from ._method import Method
 from ._report import Profile, Report
+from ._tensors import results_of
 
 
 class State:
@@ -91,10 +92,15 @@ class Program:
         path: Optional[str],
         report: Any,
         backend_options: Optional[BackendOptions] = None,
+        returns: Optional[str] = None,
+        source: Optional[str] = None,
     ):
         self._handle = handle
         self._threads = threads
         self._backend_options = backend_options
+        if returns is not None:
+            results_of(returns)
+        self._returns, self._source = returns, source  # kinds of results, as for Method
         self._content = content  # keeps the memory of a program in memory
         self._path = path
         self._report = report
@@ -127,7 +133,9 @@ class Program:
                     if error.status != "INVALID_ARGUMENT":
                         raise
                     state = None  # methods have different buffers of one name: each has its own
-                method = Method(self._handle, name, self._threads, state, self._lock, self._backend_options)
+                method = Method(
+                    self._handle, name, self._threads, state, self._lock, self._backend_options, self._returns, self._source
+                )
                 self._loaded[name] = method
             return method
 
@@ -189,7 +197,14 @@ class Program:
     def fork(self) -> "Program":
         """Returns a program with the same file and a copy of the state, for another thread or another sequence."""
         copy = Program(
-            self._handle, self._threads, self._content, self._path, self._report, self._backend_options
+            self._handle,
+            self._threads,
+            self._content,
+            self._path,
+            self._report,
+            self._backend_options,
+            self._returns,
+            self._source,
         )
         if len(self.state) > 0:
             copy.restore_state(self.save_state())
@@ -274,6 +289,8 @@ def open_program(
     threads: int,
     report: Any,
     backend_options: Optional[BackendOptions] = None,
+    returns: Optional[str] = None,
+    source_kind: Optional[str] = None,
     **limits: Any,
 ) -> Program:
     """Opens a program file or its bytes."""
@@ -282,7 +299,8 @@ def open_program(
     if isinstance(source, (str, os.PathLike)):
         path = os.path.abspath(os.fspath(source))
         call("belay_program_open", os.fsencode(path), byref(options), byref(handle))
-        return Program(Handle(handle, lib.belay_program_free), threads, None, path, report, backend_options)
+        owner = Handle(handle, lib.belay_program_free)
+        return Program(owner, threads, None, path, report, backend_options, returns, source_kind)
     if not isinstance(source, (bytes, bytearray, memoryview)):
         raise TypeError(f"expected a path or bytes, got {type(source).__name__}")
     # The memory must be aligned, so that constants are used in place.
@@ -292,7 +310,8 @@ def open_program(
     address = -(-ctypes.addressof(memory) // alignment) * alignment
     ctypes.memmove(address, content, len(content))
     call("belay_program_open_bytes", address, len(content), byref(options), byref(handle))
-    return Program(Handle(handle, lib.belay_program_free, memory), threads, content, None, report, backend_options)
+    owner = Handle(handle, lib.belay_program_free, memory)
+    return Program(owner, threads, content, None, report, backend_options, returns, source_kind)
 
 
 def load(
@@ -302,6 +321,7 @@ def load(
     backend_options: Optional[BackendOptions] = None,
     data_files: Optional[List[str]] = None,
     copy: bool = False,
+    returns: Optional[str] = None,
     limit_arena_bytes: int = 0,
     limit_instructions: int = 0,
     limit_work: int = 0,
@@ -316,6 +336,7 @@ def load(
       data_files: files with tensors by name: parameter files, which replace parameters of the
         program, or data files (.ptd) of an ExecuTorch program.
       copy: copies the file instead of mapping it, in case other processes change it.
+      returns: "torch" or "numpy": the kind of results. None: that of the first tensor that is passed, else NumPy arrays.
       limit_arena_bytes, limit_instructions, limit_work: limits of a method's memory and of a call; 0: the defaults, in
         proportion to the file.
     Returns:
@@ -330,6 +351,7 @@ def load(
         threads,
         None,
         backend_options,
+        returns,
         copy=int(copy),
         data_files=files,
         num_data_files=count,

@@ -6,6 +6,7 @@ Tensors are read in place. NumPy and torch are used only if the caller's objects
 from __future__ import annotations
 
 import ctypes
+import importlib
 import math
 import struct
 import sys
@@ -232,7 +233,7 @@ class _NumpyResults:
     def creator(self, dtype: int, sizes: Sequence[int], strides: Sequence[int]) -> Creator:
         found = self._dtypes.get(dtype)
         if found is None:
-            raise Error("UNIMPLEMENTED", f"NumPy has no {DTYPES[dtype]}; pass torch tensors")
+            raise Error("UNIMPLEMENTED", f"NumPy has no {DTYPES[dtype]}; pass torch tensors, or load with returns='torch'")
         empty, order = self._empty, _order(strides, sizes)
         dense = _dense(sizes, order)
         if order == sorted(order):
@@ -287,6 +288,14 @@ def factory_of(module: str) -> Any:
         factory = (_NumpyResults if module == "numpy" else _TorchResults)(sys.modules[module])
         _factories[module] = factory
     return factory
+
+
+def results_of(returns: str) -> Any:
+    """The factory of "torch" or "numpy", which is imported. Raises Error, INVALID_ARGUMENT, for another name."""
+    if returns not in ("numpy", "torch"):
+        raise Error("INVALID_ARGUMENT", f"returns: expected 'numpy' or 'torch', got {returns!r}")
+    importlib.import_module(returns)
+    return factory_of(returns)
 
 
 def numpy_results() -> Any:

@@ -119,6 +119,31 @@ class TorchTest(unittest.TestCase):
         for dtype in (torch.bfloat16, torch.float16, torch.float64, torch.int64, torch.int8):
             self.assert_equals_eager(Add(), (torch.ones(3, 4).to(dtype),))
 
+    def test_kind_of_results(self):
+        class Constant(torch.nn.Module):
+            def forward(self):
+                return torch.ones(3, dtype=torch.bfloat16)
+
+        program = belay.lower(torch.export.export(Constant(), ()))
+        self.assertEqual(program().dtype, torch.bfloat16)
+        self.assertEqual(program.fork()().dtype, torch.bfloat16)
+        content = program.to_bytes()
+        self.assertEqual(belay.load(content, returns="torch")().dtype, torch.bfloat16)
+        with self.assertRaisesRegex(belay.Error, "NumPy has no bfloat16.*returns='torch'"):
+            belay.load(content)()
+        with self.assertRaisesRegex(belay.Error, "expected 'numpy' or 'torch', got 'jax'"):
+            belay.load(content, returns="jax")
+
+        class Add(torch.nn.Module):
+            def forward(self, x):
+                return x + 1
+
+        one = torch.ones(2)
+        exported = torch.export.export(Add(), (one,))
+        self.assertIsInstance(belay.lower(exported, returns="numpy")(one), numpy.ndarray)
+        self.assertIsInstance(belay.lower(exported, returns="torch")(one.numpy()), torch.Tensor)
+        self.assertIsInstance(belay.lower(exported)(one.numpy()), numpy.ndarray)
+
     def test_channels_last(self):
         model = torch.nn.Conv2d(3, 4, 3)
         x = torch.randn(1, 3, 8, 8).to(memory_format=torch.channels_last)
