@@ -167,6 +167,18 @@ TEST(RandomNumbersTest, HaveTheSameDistributionsInOtherDtypes) {
                      [](double x) { return (x + 1) / 256; });
 }
 
+TEST(RandomNumbersTest, UniformComplexNumbersHaveTwoRandomParts) {
+  const std::string text = absl::StrCat(
+      "program aten {\n  graph(%x: f32[", kNumbers, "] user_input) {\n    %pairs: f32[",
+      kNumbers / 2, ",2] = aten.view.default(%x, [", kNumbers / 2, ",2])\n    %c: c64[",
+      kNumbers / 2, "] = aten.view_as_complex.default(%pairs)\n    %u: c64[", kNumbers / 2,
+      "] = aten.uniform.default(%c, -1.0, 2.0)\n    %parts: f32[", kNumbers / 2,
+      ",2] = aten.view_as_real.default(%u)\n    %y: f32[", kNumbers,
+      "] = aten.view.default(%parts, [", kNumbers, "])\n    return (%y user_output)\n  }\n}");
+  ExpectDistribution("complex64", Engines(text, Ones<float>()).Call(),
+                     [](double x) { return Between(x, -1, 2); });
+}
+
 TEST(RandomNumbersTest, PoissonNumbersOfLargeRates) {
   const std::string text = absl::StrCat(R"(program aten {
   graph(%x: f32[)",

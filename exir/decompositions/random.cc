@@ -65,6 +65,18 @@ Argument UniformOf(OpBuilder& b, const OpCall& c, const Argument& uniform) {
   return Add(b, Mul(b, uniform, to - from), from);
 }
 
+// Both parts of complex numbers are uniform.
+std::vector<Argument> Uniforms(OpBuilder& b, const OpCall& c) {
+  if (!c.IsNone("generator")) b.Unsupported("a generator of the caller's");
+  if (!b.ok()) return {};
+  const Argument& self = c["self"];
+  const bool is_complex = IsComplex(b.dtype(self));
+  const Argument parts = is_complex ? Unary(b, "view_as_real", self) : self;
+  const Argument drawn =
+      Cast(b, UniformOf(b, c, Uniform(b, parts, DType::kFloat64)), b.dtype(parts));
+  return {is_complex ? Unary(b, "view_as_complex", drawn) : drawn};
+}
+
 // 1 with probability p, a tensor or a scalar.
 Argument Trial(OpBuilder& b, const Argument& like, const Argument& p) {
   const bool exact = b.IsTensor(p) && b.dtype(p) == DType::kFloat64;
@@ -277,7 +289,7 @@ constexpr Decomposition kDecompositions[] = {
     {"aten.random.to", Randoms},
     {"aten.rrelu.default", RRelu},
     {"aten.rrelu_with_noise_functional.default", RReluWithNoise},
-    {"aten.uniform.default", OfUniform<UniformOf>},
+    {"aten.uniform.default", Uniforms},
 };
 
 }  // namespace
