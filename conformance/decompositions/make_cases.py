@@ -241,7 +241,9 @@ MORE.update({
     "index_reduce.default": [((T(4, 3), 0, I(0, 2, 0), T(3, 3), r), {"include_self": i})
                              for r, i in (("prod", True), ("mean", False), ("amax", True), ("amin", False))],
     "nonzero_static.default": [((T(2, 3) > 0,), {"size": n}) for n in (2, 6)] + [((I(0, 1, 2),), {"size": 4, "fill_value": -7})],
-    "unique_consecutive.default": [((I(1, 1, 2, 2, 1), True, True), {})],
+    "unique_consecutive.default": [((I(1, 1, 2, 2, 1), True, True), {})]
+                                  + [((I(1, 2, 1, 2, 0, 2, 1, 2).view(4, 2), True, True, 0), {}), ((I(1, 1, 2, 3, 3, 2).view(2, 3).double(), True, True, 1), {}),
+                                     ((T(0, 3), True, True, 0), {})],
     "_unique2.default": [((I(3, 1, 2, 1, 3).view(5), True, True, True), {}), ((T(2, 3),), {})],
     "upsample_bicubic2d.default": [((T(1, 1, 3, 4), [5, 6], a), {}) for a in (True, False)],
     "upsample_trilinear3d.default": [((T(1, 1, 2, 3, 2), [3, 4, 5], a), {}) for a in (True, False)],

@@ -62,6 +62,11 @@ std::vector<Argument> NewFull(OpBuilder& b, const OpCall& c) {
   return {Full(b, c["size"], c["fill_value"], c.DtypeOr("dtype", b.dtype(c["self"])))};
 }
 
+std::vector<Argument> NewEmptyStrided(OpBuilder& b, const OpCall& c) {
+  return {b.Call("aten.empty_strided.default", {c["size"], c["stride"]},
+                 {{"dtype", c.DtypeOr("dtype", b.dtype(c["self"]))}})};
+}
+
 std::vector<Argument> ArangeEnd(OpBuilder& b, const OpCall& c) {
   const bool has_start = c.op()->schema()->ArgumentIndex("start").has_value();
   return {b.Call("aten.arange.start_step", {has_start ? c["start"] : Argument(0), c["end"], 1},
@@ -387,6 +392,7 @@ constexpr Decomposition kDecompositions[] = {
     {"aten.logspace.Tensor_Scalar", LogSpace},
     {"aten.logspace.Tensor_Tensor", LogSpace},
     {"aten.logspace.default", LogSpace},
+    {"aten.new_empty_strided.default", NewEmptyStrided},
     {"aten.new_full.default", NewFull},
     {"aten.new_ones.default", NewFilled<1>},
     {"aten.new_zeros.default", NewFilled<0>},

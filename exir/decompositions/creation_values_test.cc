@@ -15,6 +15,9 @@ TEST(CreationValuesTest, Constants) {
   ExpectValues("aten.ones_like.default(%a, dtype=dtype:b8)", {x}, {B({2}, {1, 1})});
   ExpectValues("aten.zero.default(%a)", {x}, {F({2}, {0, 0})});
   ExpectValues("aten.new_zeros.default(%a, [1, 2])", {x}, {F({1, 2}, {0, 0})});
+  ExpectValues("aten.new_empty_strided.default(%a, [1, 2], [2, 1])", {x}, {F({1, 2}, {0, 0})});
+  ExpectValues("aten.new_empty_strided.default(%a, [2], [1], dtype=dtype:i64)", {x},
+               {I({2}, {0, 0})});
   ExpectValues("aten.new_ones.default(%a, [2], dtype=dtype:i64)", {x}, {I({2}, {1, 1})});
   ExpectValues("aten.new_full.default(%a, [], 3)", {x}, {F({}, {3})});
   ExpectValues("aten.eye.default(2)", {}, {F({2, 2}, {1, 0, 0, 1})});

@@ -264,9 +264,6 @@ Argument Lengths(OpBuilder& b, const Argument& positions, const SymInt& end) {
 template <bool kSorts>
 std::vector<Argument> Unique(OpBuilder& b, const OpCall& c) {
   const Argument& self = c["self"];
-  if (!kSorts && !c.IsNone("dim") && b.rank(self) != 1) {
-    b.Unsupported("unique_consecutive along a dimension");
-  }
   const Argument flat = Reshape(b, self, {-1});
   const SymInt count = b.meta(self).NumElements();
   if (!b.ok()) return {};
@@ -289,11 +286,32 @@ std::vector<Argument> Unique(OpBuilder& b, const OpCall& c) {
   return results;
 }
 
-// Slices along a dimension in lexicographic order.
+// Returns the positions of the rows of a matrix in lexicographic order.
+Argument SortedRows(OpBuilder& b, const Argument& rows) {
+  const std::optional<int64_t> columns = b.size(rows, 1).AsInt();
+  constexpr int64_t kMost = 256;
+  if (b.ok() && (!columns.has_value() || *columns > kMost || *columns < 1)) {
+    b.Unsupported("unique rows of an unsupported size");
+  }
+  Argument order = Arange(b, b.size(rows, 0));
+  if (!b.ok()) return order;
+  // Sort by the last column first; stable sorts keep the previous order among equals.
+  for (int64_t k = *columns; k-- > 0 && b.ok();) {
+    const Argument keys = b.Call("aten.index_select.default", {Select(b, rows, 1, k), 0, order});
+    const std::vector<Argument> sorted =
+        b.CallAll("aten.sort.stable", {keys}, {{"stable", true}, {"dim", 0}});
+    if (!b.ok()) break;
+    order = b.Call("aten.index_select.default", {order, 0, sorted[1]});
+  }
+  return order;
+}
+
+// Slices along a dimension, in lexicographic order if `kSorts`; else equal neighbors become one.
+template <bool kSorts>
 std::vector<Argument> UniqueAlong(OpBuilder& b, const OpCall& c) {
   const Argument& self = c["self"];
   const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(self));
-  if (b.rank(self) == 0) b.Unsupported("unique_dim of a tensor without dimensions");
+  if (b.rank(self) == 0) b.Unsupported("unique slices of a tensor without dimensions");
   if (!b.ok()) return {};
   const Argument front = Transpose(b, self, 0, dim);
   const SymInt count = b.size(front, 0);
@@ -301,21 +319,8 @@ std::vector<Argument> UniqueAlong(OpBuilder& b, const OpCall& c) {
   std::vector<SymInt> row = b.sizes(front);
   row.erase(row.begin());
   const Argument rows = Reshape(b, front, {count, Product(row)});
-  const std::optional<int64_t> columns = b.size(rows, 1).AsInt();
-  constexpr int64_t kMost = 256;
-  if (b.ok() && (!columns.has_value() || *columns > kMost || *columns < 1)) {
-    b.Unsupported("unique rows of an unsupported size");
-  }
+  const Argument order = kSorts ? SortedRows(b, rows) : Arange(b, count);
   if (!b.ok()) return {};
-  // Sort by the last column first; stable sorts keep the previous order among equals.
-  Argument order = Arange(b, count);
-  for (int64_t k = *columns; k-- > 0 && b.ok();) {
-    const Argument keys = b.Call("aten.index_select.default", {Select(b, rows, 1, k), 0, order});
-    const std::vector<Argument> sorted =
-        b.CallAll("aten.sort.stable", {keys}, {{"stable", true}, {"dim", 0}});
-    if (!b.ok()) return {};
-    order = b.Call("aten.index_select.default", {order, 0, sorted[1]});
-  }
   const Argument starts = Beginnings(b, b.Call("aten.index_select.default", {rows, 0, order}));
   const Argument positions = Select(b, Unary(b, "nonzero", starts), 1, 0);
   const Argument picked = b.Call("aten.index_select.default", {order, 0, positions});
@@ -328,6 +333,10 @@ std::vector<Argument> UniqueAlong(OpBuilder& b, const OpCall& c) {
   }
   if (c.Bool("return_counts")) results[2] = Lengths(b, positions, count);
   return results;
+}
+std::vector<Argument> UniqueConsecutive(OpBuilder& b, const OpCall& c) {
+  const bool flattens = c.IsNone("dim") || b.rank(c["self"]) == 1;
+  return flattens ? Unique<false>(b, c) : UniqueAlong<false>(b, c);
 }
 
 // `start` is a tensor: add it to the indices.
@@ -421,8 +430,8 @@ constexpr Decomposition kDecompositions[] = {
     {"aten.masked_fill.Tensor", MaskedFill},
     {"aten.nonzero_static.default", NonzeroStatic},
     {"aten.searchsorted.Scalar", PlaceOfNumber},
-    {"aten.unique_consecutive.default", Unique<false>},
-    {"aten.unique_dim.default", UniqueAlong},
+    {"aten.unique_consecutive.default", UniqueConsecutive},
+    {"aten.unique_dim.default", UniqueAlong<true>},
     {"aten.nonzero_numpy.default", NonzeroPerDimension},
     {"aten.narrow.Tensor", NarrowByTensor},
     {"aten.one_hot.default", OneHot},

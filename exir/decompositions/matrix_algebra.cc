@@ -465,6 +465,11 @@ std::vector<Argument> OldLuSolve(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten.linalg_lu_solve.default", {c["LU_data"], c["LU_pivots"], c["self"]})};
 }
 
+std::vector<Argument> MatrixExp(OpBuilder& b, const OpCall& c) {
+  return Computed(b, c["self"],
+                  [&](const Argument& x) { return b.Call("aten.linalg_matrix_exp.default", {x}); });
+}
+
 constexpr Decomposition kDecompositions[] = {
     {"aten._lu_with_info.default", LuWithInfo},
     {"aten._linalg_slogdet.default", SignAndLogDetFactors},
@@ -498,7 +503,7 @@ constexpr Decomposition kDecompositions[] = {
     {"aten.linalg_tensorinv.default", TensorInverse},
     {"aten.linalg_tensorsolve.default", TensorSolve},
     {"aten.logdet.default", LogDet},
-    {"aten.matrix_exp.default", Same<"aten.linalg_matrix_exp.default">},
+    {"aten.matrix_exp.default", MatrixExp},
     {"aten.nuclear_norm.default", NuclearNorm},
     {"aten.nuclear_norm.dim", NuclearNorm},
     {"aten.qr.default", OldQr},

@@ -88,6 +88,8 @@ std::vector<Argument> BatchNormWithoutUpdate(OpBuilder& b, const OpCall& c) {
   return results;
 }
 std::vector<Argument> BatchNorm(OpBuilder& b, const OpCall& c) {
+  // PyTorch accepts a vector without elements, and only that.
+  if (b.rank(c["input"]) == 1 && b.size(c["input"], 0) == SymInt(0)) return {Clone(b, c["input"])};
   std::vector<Argument> results = BatchNormResults(b, c);
   if (!results.empty()) results.resize(1);
   return results;

@@ -55,6 +55,18 @@ TEST(NormalizationValuesTest, BatchNorm) {
                {F({2, 1, 1}, {-kRoot, kRoot}), F({1}, {2}), F({1}, {kRoot})});
 }
 
+TEST(NormalizationValuesTest, BatchNormOfAVectorWithoutElements) {
+  const Values x = F({0}, {});
+  ExpectValues("aten.batch_norm.default(%a, none, none, %b, %c, false, 0.1, 0.0, false)", {x, x, x},
+               {x});
+  ExpectValues("aten.batch_norm.default(%a, none, none, none, none, true, 0.1, 1e-5, false)", {x},
+               {x});
+  const Values one = F({1}, {1});
+  ExpectDecompositionError(
+      "aten.batch_norm.default(%a, none, none, %a, %a, false, 0.1, 0.0, false)", {one}, {one},
+      absl::StatusCode::kInvalidArgument, "expected at least two dimensions");
+}
+
 // In training mode, existing running statistics move towards those of the batch, with the unbiased
 // variance.
 TEST(NormalizationValuesTest, TrainingBatchNormUpdatesStatistics) {

@@ -133,7 +133,7 @@ TEST(RefusedCallsTest, Indexing) {
       {"aten.embedding_bag.padding_idx(%s, %i, %l, false, 0, false, none, false, -1)",
        "embedding_bag: a padding counted from an unknown end"},
       {"aten.unique_dim.default(%s, 0)", "unique rows of an unsupported size"},
-      {"aten.unique_dim.default(%c, 0)", "unique_dim of a tensor without dimensions"},
+      {"aten.unique_dim.default(%c, 0)", "unique slices of a tensor without dimensions"},
       {"aten.pad_sequence.default([%v,%sv])", "pad_sequence: sequences of unknown length"},
   });
 }
