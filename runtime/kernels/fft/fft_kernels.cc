@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -124,7 +125,8 @@ absl::StatusOr<Work<T>> WorkOf(const KernelContext& context, int64_t longest, Ch
 template <class T, class Fn>
 void ForBlocks(const KernelContext& context, const Work<T>& work, const FftPlan<T>& plan,
                int64_t count, Fn&& fn) {
-  const int64_t lines = count == 1 ? 1 : FftBlockLines(plan.rows());
+  const int64_t lines = std::min(FftBlockLines(plan.rows()),
+                                 static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(count))));
   const double steps = 3 * std::log2(static_cast<double>(plan.rows())) + 3 * kElementWork;
   const int64_t units = plan.rows() * static_cast<int64_t>(steps);
   RunRanges(context, (count + lines - 1) / lines, 1,

@@ -47,7 +47,7 @@ void MultiplyPanel(const PanelArgs<int64_t, int64_t>& args);
 void MultiplyPanel(const PanelArgs<double, double>& args);
 void MultiplyPanel(const PanelArgs<float, int8_t>& args);
 
-// The same for g.n <= kFewDoubleColumns columns of B, each of which is contiguous: element p of column j
+// The same for g.n <= kFewDoubleColumns contiguous columns of B: element p of column j
 // is at b + j * ldb + p. Sums of a row's products are added in lanes: an element differs from the exact
 // one by at most (k + 4) * 2^-53 * sum |a b|.
 inline constexpr size_t kFewDoubleColumns = 4;

@@ -9,7 +9,7 @@
 //   Algorithms", 2002, §4.2);
 // - the division and the rounding of the expected result: 2 u.
 // The logarithm's error is no larger, since the largest element is added to the others exactly:
-// s / (1 + s) <= ln(1 + s). Columns add 4 ULP for a logarithm in float.
+// s / (1 + s) <= ln(1 + s). It is computed in float, which adds 4 ULP.
 // Exponentials that would be subnormal count as 0.
 #ifndef BELAY_RUNTIME_KERNELS_SOFTMAX_SOFTMAX_H_
 #define BELAY_RUNTIME_KERNELS_SOFTMAX_SOFTMAX_H_
