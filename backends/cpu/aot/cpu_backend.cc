@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/escaping.h"
 #include "backends/cpu/aot/delegate_cost.h"
 #include "backends/cpu/aot/fused_handles.h"
@@ -28,9 +29,18 @@ namespace {
 // blob. An entry, a segment and their alignment cost about 400 bytes.
 constexpr size_t kSharedBytes = 1024;
 
+bool HasDynamicSizes(const exir::ExportedProgram& program) {
+  const exir::Graph& graph = program.top();
+  return absl::c_any_of(graph.inputs(), [&graph](exir::ValueId input) {
+    const exir::TensorMeta* meta = graph.value(input).tensor();
+    return meta != nullptr && !meta->is_static();
+  });
+}
+
 absl::StatusOr<exir::PreprocessResult> Compile(exir::ExportedProgram program,
                                                absl::Span<const exir::CompileSpec> compile_specs,
-                                               SharedConstants& constants, TiedTables& tables) {
+                                               SharedConstants& constants, TiedTables& tables,
+                                               bool has_prompts) {
   ABSL_ASSIGN_OR_RETURN(
       const size_t choice,
       exir::CompileSpecChoice(compile_specs, "precision",
@@ -45,8 +55,8 @@ absl::StatusOr<exir::PreprocessResult> Compile(exir::ExportedProgram program,
   FusedHandles handles;
   PassDiagnostics diagnostics;
   ABSL_ASSIGN_OR_RETURN(
-      program,
-      exir::RunPasses(std::move(program), CpuPasses(precision, handles, diagnostics, tables)));
+      program, exir::RunPasses(std::move(program),
+                               CpuPasses(precision, handles, diagnostics, tables, has_prompts)));
   exir::PreprocessResult result;
   ABSL_ASSIGN_OR_RETURN(result.debug_handle_map, handles.MapOf(program));
   result.delegate_info = diagnostics.Text(program);
@@ -86,8 +96,8 @@ class SharingBackend final : public exir::Backend {
       const std::lock_guard<std::mutex> lock(mutex_);
       tables = known_;
     }
-    ABSL_ASSIGN_OR_RETURN(exir::PreprocessResult result,
-                          Compile(std::move(program), compile_specs, constants_, tables));
+    ABSL_ASSIGN_OR_RETURN(exir::PreprocessResult result, Compile(std::move(program), compile_specs,
+                                                                 constants_, tables, has_prompts_));
     const std::lock_guard<std::mutex> lock(mutex_);
     found_.Merge(tables);
     return result;
@@ -102,6 +112,7 @@ class SharingBackend final : public exir::Backend {
     for (const auto& [method, partitions] : methods) {
       for (const exir::PartitionInput& input : partitions) {
         embeds.push_back(known_.AddTablesOf(input.program));
+        has_prompts_ = has_prompts_ || HasDynamicSizes(input.program);
       }
     }
     for (const auto& [method, partitions] : methods) {
@@ -118,6 +129,7 @@ class SharingBackend final : public exir::Backend {
   mutable std::mutex mutex_;
   mutable TiedTables known_;  // of earlier rounds
   mutable TiedTables found_;  // also of this round
+  mutable bool has_prompts_ = false;
 };
 
 }  // namespace
@@ -127,7 +139,8 @@ absl::StatusOr<exir::PreprocessResult> CpuBackend::Preprocess(
   SharedConstants constants;
   TiedTables tables;
   tables.AddTablesOf(program);
-  return Compile(std::move(program), compile_specs, constants, tables);
+  const bool has_prompts = HasDynamicSizes(program);
+  return Compile(std::move(program), compile_specs, constants, tables, has_prompts);
 }
 
 absl::StatusOr<exir::MethodResults> CpuBackend::PreprocessMultimethod(

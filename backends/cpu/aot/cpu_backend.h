@@ -24,8 +24,8 @@ class CpuBackend final : public exir::Backend {
   //
   // Compile specs: "precision" is one of
   //
-  //   auto      the default: as program, but linear layers with integer weights and an unknown
-  //             number of rows, as those of language models, quantize many rows of the input to
+  //   auto      the default: as program, but if a method has dynamic sizes, as those of language
+  //             models, linear layers with integer weights quantize many rows of the input to
   //             int8 after a norm, otherwise to int16, in blocks of 32 (passes/quantize_rows.h)
   //   program   in the program's dtypes; 3x3 convolutions use the Winograd variant that is about as
   //             accurate as the sum of products (passes/lower_conv2d.h)

@@ -35,7 +35,8 @@ std::string DiagnosticsOf(std::string_view constants, std::string_view inputs,
   TiedTables tables;
   tables.AddTablesOf(program);
   absl::StatusOr<exir::ExportedProgram> lowered = exir::RunPasses(
-      std::move(program), CpuPasses(Precision::kAuto, handles, diagnostics, tables));
+      std::move(program),
+      CpuPasses(Precision::kAuto, handles, diagnostics, tables, /*has_prompts=*/true));
   return lowered.ok() ? diagnostics.Text(*lowered) : lowered.status().ToString();
 }
 

@@ -48,7 +48,7 @@ BlockScratch BlockScratchOf(CheckedInt rows, size_t k, size_t bytes) {
 }
 
 bool UsesBlocks(const Call& call, size_t rows) {
-  return call.format->row_bytes != 0 && rows > kWeightOnlyRows && HasBlockGemm();
+  return call.format->row_bytes != 0 && rows >= kBlockGemmRows && HasBlockGemm();
 }
 
 // Quantizes the rows, then multiplies integers.

@@ -22,7 +22,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL
 
 constexpr size_t kRows = kBlockGemmRows, kTerms = kBlockGemmTerms, kColumns = kBlockGemmColumns;
-constexpr size_t kQuad = 4, kVectors = 2;
+constexpr size_t kQuad = 4, kVectors = 2, kCacheLine = 64;
 constexpr size_t kQuadBytes = kColumns * kQuad;  // of four rows of a panel
 constexpr size_t kWeightRows = 8;                // of a block of packed weights
 
@@ -170,11 +170,13 @@ HWY_NOINLINE void ConvertPanel(const uint8_t* from, size_t k, int8_t* HWY_RESTRI
   }
 }
 
-// sums[r * kColumns + j] of kRows rows and the columns of a panel.
+// sums[r * kColumns + j] of kRows rows and the columns of a panel. Prefetches `next_bytes` per block
+// from `next` on, unless null: with few rows, reading weights takes as long as multiplying.
 HWY_NOINLINE void MultiplyPanel(const uint8_t* HWY_RESTRICT rows, const int8_t* HWY_RESTRICT w,
                                 const int32_t* HWY_RESTRICT starts,
                                 const float* HWY_RESTRICT scales, size_t blocks, size_t bytes,
-                                size_t blocks_of_group, float* HWY_RESTRICT sums) {
+                                size_t blocks_of_group, const uint8_t* next, size_t next_bytes,
+                                float* HWY_RESTRICT sums) {
   const Tag32 d;
   const TagF32 df;
   const size_t lanes = hn::Lanes(d), row_bytes = blocks * kTerms * bytes;
@@ -184,6 +186,9 @@ HWY_NOINLINE void MultiplyPanel(const uint8_t* HWY_RESTRICT rows, const int8_t* 
   for (size_t r = 0; r < kRows; ++r) total[r][0] = total[r][1] = hn::Zero(df);
   size_t rest = blocks_of_group;  // of the group
   for (size_t b = 0; b < blocks; ++b) {
+    for (size_t i = 0; next != nullptr && i < next_bytes; i += kCacheLine) {
+      __builtin_prefetch(next + b * next_bytes + i, 0, 2);  // to the second-level cache
+    }
     hn::Vec<Tag32> inner[kRows][kVectors];
     const auto start0 = hn::LoadU(d, starts + b * kColumns);
     const auto start1 = hn::LoadU(d, starts + b * kColumns + lanes);
@@ -270,9 +275,11 @@ void BlockGemmImpl(const BlockGemmArgs& g, size_t first_row, size_t last_row, si
           hwy::Prefetch(other);
           hwy::Prefetch(other + count / 2);
         }
+        const bool is_first = row == begin && j + kColumns < last_column;
         MultiplyPanel(reinterpret_cast<const uint8_t*>(g.rows + row / kRows * group_bytes), weights,
                       starts, g.scales + index * panel_scales, blocks, g.bytes, blocks_of_group,
-                      sums);
+                      is_first ? panel + panel_bytes : nullptr,
+                      panel_bytes / HWY_MAX(blocks, size_t{1}), sums);
         for (size_t r = 0; r < rows; ++r) {
           const size_t at = (row + r) * g.ldc + j;
           FinishRow(TagF32(), e, sums + r * kColumns, e.bias == nullptr ? nullptr : e.bias + j,

@@ -48,7 +48,8 @@ exir::Pass If(bool enabled, exir::Pass pass) {
 }  // namespace
 
 std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
-                                  PassDiagnostics& diagnostics, TiedTables& tables) {
+                                  PassDiagnostics& diagnostics, TiedTables& tables,
+                                  bool has_prompts) {
   const exir::Pass narrow_products = If(precision == Precision::kBFloat16, NarrowProducts());
   const exir::Pass shuffle_transposed_conv2d =
       If(precision != Precision::kDirect, ShuffleTransposedConv2d());
@@ -92,7 +93,7 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
             handles.Fuse(editor, kept, erased);
           }),
       FuseRmsNorm(handles),
-      If(precision == Precision::kAuto || precision == Precision::kInt8,
+      If((precision == Precision::kAuto && has_prompts) || precision == Precision::kInt8,
          QuantizeRows(precision == Precision::kInt8 ? RowQuantization::kInt8
                                                     : RowQuantization::kPrompts)),
       FuseRotaryEmbedding(handles),

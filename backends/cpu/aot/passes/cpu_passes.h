@@ -14,7 +14,7 @@ namespace belay::cpu {
 // Precision of matmuls and convolutions with constant weights. Values of the compile spec
 // "precision", in this order.
 enum class Precision {
-  kAuto,      // "auto": as kProgram, but integers multiply rows of prompts (quantize_rows.h)
+  kAuto,      // "auto": as kProgram, but integers multiply many rows (quantize_rows.h)
   kProgram,   // "program": in the program's own dtypes
   kBFloat16,  // "bfloat16": float32 ones in bfloat16 (narrow_products.h)
   kWinograd,  // "winograd": 3x3 convolutions by any Winograd (lower_conv2d.h)
@@ -24,9 +24,11 @@ enum class Precision {
 
 // Returns the passes, in order, that lower an edge program to standard operators and belay_cpu::*
 // (backends/cpu/README.md). `tables` has the layouts of tables that other partitions pack, and
-// receives those of this one. `handles`, `diagnostics` and `tables` must outlive them.
+// receives those of this one. `has_prompts`: the lowering has sizes that are unknown ahead of
+// time, in any method; kAuto quantizes rows then. `handles`, `diagnostics` and `tables` must outlive them.
 std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
-                                  PassDiagnostics& diagnostics, TiedTables& tables);
+                                  PassDiagnostics& diagnostics, TiedTables& tables,
+                                  bool has_prompts);
 
 }  // namespace belay::cpu
 

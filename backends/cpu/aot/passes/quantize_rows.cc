@@ -1,6 +1,5 @@
 #include "backends/cpu/aot/passes/quantize_rows.h"
 
-#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -8,6 +7,7 @@
 #include "backends/cpu/ops/cpu_ops.h"
 #include "backends/cpu/weight_only_calls.h"
 #include "exir/ir/argument.h"
+#include "runtime/kernels/packed/block_gemm.h"
 
 namespace belay::cpu {
 namespace {
@@ -31,8 +31,7 @@ class Quantization : NodeLowering {
       const std::optional<int64_t> k = input->sizes.back().AsInt();
       if (!k.has_value() || !HasWholeBlocks(*group, *k)) return false;
       const bool int8 = quantization_ == RowQuantization::kInt8;
-      const auto is_known = [](const exir::SymExpr& size) { return size.AsInt().has_value(); };
-      if (!int8 && std::all_of(input->sizes.begin(), input->sizes.end(), is_known)) return false;
+      if (!int8 && !MayHaveManyRows(*input, *k)) return false;
       const int bytes = int8 || IsNorm(node.argument("input")) ? 1 : 2;
       for (const WeightFormatRow& row : kWeightFormats) {
         if (row.row_bytes != bytes || NameOf(row.format) != *format) continue;
@@ -44,6 +43,12 @@ class Quantization : NodeLowering {
   }
 
  private:
+  // Whether the tensor may have kBlockGemmRows or more rows of k elements.
+  static bool MayHaveManyRows(const exir::TensorMeta& input, int64_t k) {
+    if (!input.is_static()) return true;
+    const std::optional<int64_t> elements = input.NumElements().AsInt();
+    return elements.has_value() && k > 0 && *elements / k >= static_cast<int64_t>(kBlockGemmRows);
+  }
   // Whether the input is the result of a norm.
   bool IsNorm(const exir::Argument& input) const {
     const exir::ValueId value = *input.get_if<exir::ValueId>();

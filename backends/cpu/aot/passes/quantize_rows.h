@@ -8,8 +8,10 @@
 namespace belay::cpu {
 
 enum class RowQuantization : uint8_t {
-  kPrompts,  // layers with an unknown number of rows: to int8 after a norm, otherwise to int16
-  kInt8,     // all layers: to int8
+  // Layers with an unknown number of rows (prompts) or at least kBlockGemmRows rows (batches of
+  // sessions): to int8 after a norm, otherwise to int16.
+  kPrompts,
+  kInt8,  // all layers: to int8
 };
 
 // weight_only_linear of integers without zero points, and with groups of whole blocks, quantizes

@@ -61,8 +61,13 @@ TEST(QuantizeRows, QuantizesPromptsToInt8AfterNorms) {
                   Linear("s0", "x", "int4_by_int16", "i32[256]", 32, 64));
 }
 
-TEST(QuantizeRows, LeavesKnownNumbersOfRows) {
-  ExpectLeft(RowQuantization::kPrompts, Linear("40", "n", "int8", "i8[2048]", 64, 32));
+TEST(QuantizeRows, QuantizesBatches) {
+  ExpectQuantized(RowQuantization::kPrompts, Linear("8", "n", "int8", "i8[2048]", 64, 32),
+                  Linear("8", "n", "int8_by_int8", "i8[2048]", 64, 32));
+}
+
+TEST(QuantizeRows, LeavesFewRows) {
+  ExpectLeft(RowQuantization::kPrompts, Linear("7", "n", "int8", "i8[2048]", 64, 32));
 }
 
 // Zero points, groups of half a block, and quantized rows.
