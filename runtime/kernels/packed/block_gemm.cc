@@ -37,6 +37,20 @@ using TagU8 = hn::Repartition<uint8_t, Tag32>;
 HWY_ALIGN constexpr uint8_t kNibbleOrder[16] = {0, 4,  1, 5,  2,  6,  3,  7,
                                                 8, 12, 9, 13, 10, 14, 11, 15};
 
+// Bytes of two rows a and b of kColumns int8 weights in the order of VNNI-4 words, whose other two bytes
+// are those of two more rows: {a[0], b[0], a[0], b[0], a[1], …}.
+struct PairOrder {
+  uint8_t index[kQuadBytes];
+};
+constexpr PairOrder MakePairOrder() {
+  PairOrder order = {};
+  for (size_t i = 0; i < kQuadBytes; ++i) {
+    order.index[i] = static_cast<uint8_t>(i / kQuad + (i % 2) * kColumns);
+  }
+  return order;
+}
+HWY_ALIGN constexpr PairOrder kPairOrder = MakePairOrder();
+
 // Quantizes one block to bytes q + 128, and returns its scale. `count` elements exist. With two bytes
 // per element, writes kTerms upper bytes, then kTerms lower ones.
 HWY_INLINE float QuantizeBlock(const float* HWY_RESTRICT a, size_t count, bool int4, size_t bytes,
@@ -120,21 +134,19 @@ HWY_INLINE void ConvertRows(const uint8_t* HWY_RESTRICT from, int8_t* HWY_RESTRI
                  to + kQuadBytes + at);
     }
   } else {
-    const hn::FixedTag<uint8_t, kColumns> d;
-    const hn::Repartition<uint16_t, decltype(d)> d16;
+    const TagU8 d;
+    const auto low = hn::SetTableIndices(d, kPairOrder.index),
+               high = hn::SetTableIndices(d, kPairOrder.index + hn::Lanes(d));
+    const auto is_second = hn::MaskFromVec(hn::BitCast(d, hn::Set(TagU32(), 0xffff0000u)));
     for (size_t line = 0; line < 2; ++line, from += kQuad * kColumns, to += kQuadBytes) {
-      const auto a = hn::LoadU(d, from), b = hn::LoadU(d, from + kColumns);
-      const auto c = hn::LoadU(d, from + 2 * kColumns), e = hn::LoadU(d, from + 3 * kColumns);
-      const auto ab = hn::BitCast(d16, hn::InterleaveWholeLower(d, a, b));
-      const auto ce = hn::BitCast(d16, hn::InterleaveWholeLower(d, c, e));
-      const auto ab2 = hn::BitCast(d16, hn::InterleaveWholeUpper(d, a, b));
-      const auto ce2 = hn::BitCast(d16, hn::InterleaveWholeUpper(d, c, e));
-      auto* words = reinterpret_cast<uint16_t*>(to);
-      const size_t lanes = hn::Lanes(d16);
-      hn::StoreU(hn::InterleaveWholeLower(d16, ab, ce), d16, words);
-      hn::StoreU(hn::InterleaveWholeUpper(d16, ab, ce), d16, words + lanes);
-      hn::StoreU(hn::InterleaveWholeLower(d16, ab2, ce2), d16, words + 2 * lanes);
-      hn::StoreU(hn::InterleaveWholeUpper(d16, ab2, ce2), d16, words + 3 * lanes);
+      const auto ab = hn::LoadU(d, from), ce = hn::LoadU(d, from + 2 * kColumns);
+      HWY_UNROLL(kVectors)
+      for (size_t v = 0; v < kVectors; ++v) {
+        const auto order = v == 0 ? low : high;
+        const auto words = hn::IfThenElse(is_second, hn::TableLookupLanes(ce, order),
+                                          hn::TableLookupLanes(ab, order));
+        hn::StoreU(hn::BitCast(TagS8(), words), TagS8(), to + v * hn::Lanes(d));
+      }
     }
   }
 }
