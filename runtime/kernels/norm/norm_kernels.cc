@@ -323,16 +323,21 @@ void NormalizeRows(const KernelContext& context, const ChannelVectors& vectors, 
             });
 }
 
+// AddColumns for columns [first, last) of any number of channels.
+void AddColumnRange(ReduceLoop loop, const float* in, int64_t rows, int64_t channels, int64_t first,
+                    int64_t last, const double* centers, double* sums) {
+  for (int64_t c = first; c < last; c += kReduceLanes) {
+    loop(in + c, rows, channels, std::min(kReduceLanes, last - c), sums + c,
+         centers == nullptr ? nullptr : centers + c);
+  }
+}
+
 // Adds the sums over rows of in[r, c], or of its squared distances from centers[c], to sums[c]. `loop`
 // is that of the sums or of the distances.
 void AddColumns(ReduceLoop loop, const float* in, int64_t rows, int64_t channels,
                 const double* centers, double* sums) {
   if (channels >= kReduceLanes || kReduceLanes % channels != 0) {
-    for (int64_t c = 0; c < channels; c += kReduceLanes) {
-      loop(in + c, rows, channels, std::min(kReduceLanes, channels - c), sums + c,
-           centers == nullptr ? nullptr : centers + c);
-    }
-    return;
+    return AddColumnRange(loop, in, rows, channels, 0, channels, centers, sums);
   }
   // Several rows at a time: lane i is a part of channel i % channels.
   double lanes[kReduceLanes] = {}, lane_centers[kReduceLanes];
@@ -357,10 +362,7 @@ void SumColumns(const KernelContext& context, const float* in, int64_t rows, int
   std::fill_n(sums, channels, 0.0);
   if (channels >= kFewChannels) {
     RunRanges(context, channels, kReduceLanes, work, [&](int, int64_t first, int64_t last) {
-      for (int64_t c = first; c < last; c += kReduceLanes) {
-        loop(in + c, rows, channels, std::min(kReduceLanes, last - c), sums + c,
-             centers == nullptr ? nullptr : centers + c);
-      }
+      AddColumnRange(loop, in, rows, channels, first, last, centers, sums);
     });
     return;
   }

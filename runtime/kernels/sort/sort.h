@@ -27,8 +27,8 @@ void MakeSortKeys(const double* in, size_t n, int64_t first, bool descending, Wi
 void MakeSortKeys(const int64_t* in, size_t n, int64_t first, bool descending, WideSortKey* keys);
 
 // Sorts n distinct keys by a radix sort from the least significant digit; skips digits that are
-// equal in all keys. Compares few keys with each other. `room` is scratch memory for n keys. Returns the sorted array: `keys` or
-// `room`.
+// equal in all keys. Compares few keys with each other. `room` is scratch memory for n keys. Returns
+// the sorted array: `keys` or `room`.
 SortKey* SortKeys(SortKey* keys, SortKey* room, size_t n);
 WideSortKey* SortKeys(WideSortKey* keys, WideSortKey* room, size_t n);
 
