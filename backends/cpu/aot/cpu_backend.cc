@@ -40,7 +40,7 @@ bool HasDynamicSizes(const exir::ExportedProgram& program) {
 absl::StatusOr<exir::PreprocessResult> Compile(exir::ExportedProgram program,
                                                absl::Span<const exir::CompileSpec> compile_specs,
                                                SharedConstants& constants, TiedTables& tables,
-                                               bool has_prompts) {
+                                               bool has_dynamic_sizes) {
   ABSL_ASSIGN_OR_RETURN(
       const size_t choice,
       exir::CompileSpecChoice(compile_specs, "precision",
@@ -55,8 +55,8 @@ absl::StatusOr<exir::PreprocessResult> Compile(exir::ExportedProgram program,
   FusedHandles handles;
   PassDiagnostics diagnostics;
   ABSL_ASSIGN_OR_RETURN(
-      program, exir::RunPasses(std::move(program),
-                               CpuPasses(precision, handles, diagnostics, tables, has_prompts)));
+      program, exir::RunPasses(std::move(program), CpuPasses(precision, handles, diagnostics,
+                                                             tables, has_dynamic_sizes)));
   exir::PreprocessResult result;
   ABSL_ASSIGN_OR_RETURN(result.debug_handle_map, handles.MapOf(program));
   result.delegate_info = diagnostics.Text(program);
@@ -96,8 +96,9 @@ class SharingBackend final : public exir::Backend {
       const std::lock_guard<std::mutex> lock(mutex_);
       tables = known_;
     }
-    ABSL_ASSIGN_OR_RETURN(exir::PreprocessResult result, Compile(std::move(program), compile_specs,
-                                                                 constants_, tables, has_prompts_));
+    ABSL_ASSIGN_OR_RETURN(
+        exir::PreprocessResult result,
+        Compile(std::move(program), compile_specs, constants_, tables, has_dynamic_sizes_));
     const std::lock_guard<std::mutex> lock(mutex_);
     found_.Merge(tables);
     return result;
@@ -112,7 +113,7 @@ class SharingBackend final : public exir::Backend {
     for (const auto& [method, partitions] : methods) {
       for (const exir::PartitionInput& input : partitions) {
         embeds.push_back(known_.AddTablesOf(input.program));
-        has_prompts_ = has_prompts_ || HasDynamicSizes(input.program);
+        has_dynamic_sizes_ = has_dynamic_sizes_ || HasDynamicSizes(input.program);
       }
     }
     for (const auto& [method, partitions] : methods) {
@@ -129,7 +130,7 @@ class SharingBackend final : public exir::Backend {
   mutable std::mutex mutex_;
   mutable TiedTables known_;  // of earlier rounds
   mutable TiedTables found_;  // also of this round
-  mutable bool has_prompts_ = false;
+  mutable bool has_dynamic_sizes_ = false;
 };
 
 }  // namespace
@@ -139,8 +140,8 @@ absl::StatusOr<exir::PreprocessResult> CpuBackend::Preprocess(
   SharedConstants constants;
   TiedTables tables;
   tables.AddTablesOf(program);
-  const bool has_prompts = HasDynamicSizes(program);
-  return Compile(std::move(program), compile_specs, constants, tables, has_prompts);
+  const bool has_dynamic_sizes = HasDynamicSizes(program);
+  return Compile(std::move(program), compile_specs, constants, tables, has_dynamic_sizes);
 }
 
 absl::StatusOr<exir::MethodResults> CpuBackend::PreprocessMultimethod(

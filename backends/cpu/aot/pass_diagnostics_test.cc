@@ -36,7 +36,7 @@ std::string DiagnosticsOf(std::string_view constants, std::string_view inputs,
   tables.AddTablesOf(program);
   absl::StatusOr<exir::ExportedProgram> lowered = exir::RunPasses(
       std::move(program),
-      CpuPasses(Precision::kAuto, handles, diagnostics, tables, /*has_prompts=*/true));
+      CpuPasses(Precision::kAuto, handles, diagnostics, tables, /*has_dynamic_sizes=*/true));
   return lowered.ok() ? diagnostics.Text(*lowered) : lowered.status().ToString();
 }
 

@@ -49,7 +49,7 @@ exir::Pass If(bool enabled, exir::Pass pass) {
 
 std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
                                   PassDiagnostics& diagnostics, TiedTables& tables,
-                                  bool has_prompts) {
+                                  bool has_dynamic_sizes) {
   const exir::Pass narrow_products = If(precision == Precision::kBFloat16, NarrowProducts());
   const exir::Pass shuffle_transposed_conv2d =
       If(precision != Precision::kDirect, ShuffleTransposedConv2d());
@@ -93,9 +93,9 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
             handles.Fuse(editor, kept, erased);
           }),
       FuseRmsNorm(handles),
-      If((precision == Precision::kAuto && has_prompts) || precision == Precision::kInt8,
+      If((precision == Precision::kAuto && has_dynamic_sizes) || precision == Precision::kInt8,
          QuantizeRows(precision == Precision::kInt8 ? RowQuantization::kInt8
-                                                    : RowQuantization::kPrompts)),
+                                                    : RowQuantization::kManyRows)),
       FuseRotaryEmbedding(handles),
       FuseAttention(handles, &diagnostics),
       // Folds sums of constant masks.

@@ -10,7 +10,7 @@ namespace belay::cpu {
 enum class RowQuantization : uint8_t {
   // Layers with an unknown number of rows (prompts) or at least kBlockGemmRows rows (batches of
   // sessions): to int8 after a norm, otherwise to int16.
-  kPrompts,
+  kManyRows,
   kInt8,  // all layers: to int8
 };
 

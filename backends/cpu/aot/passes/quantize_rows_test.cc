@@ -49,30 +49,30 @@ TEST(QuantizeRows, QuantizesAllToInt8) {
   }
 }
 
-TEST(QuantizeRows, QuantizesPromptsToInt8AfterNorms) {
-  constexpr auto kPrompts = RowQuantization::kPrompts;
-  ExpectQuantized(kPrompts, Linear("s0", "n", "int8", "i8[2048]", 64, 32),
+TEST(QuantizeRows, QuantizesUnknownNumbersOfRowsToInt8AfterNorms) {
+  constexpr auto kManyRows = RowQuantization::kManyRows;
+  ExpectQuantized(kManyRows, Linear("s0", "n", "int8", "i8[2048]", 64, 32),
                   Linear("s0", "n", "int8_by_int8", "i8[2048]", 64, 32));
-  ExpectQuantized(kPrompts, Linear("s0", "n", "int4", "i32[256]", 32, 64),
+  ExpectQuantized(kManyRows, Linear("s0", "n", "int4", "i32[256]", 32, 64),
                   Linear("s0", "n", "int4_by_int8", "i32[256]", 32, 64));
-  ExpectQuantized(kPrompts, Linear("s0", "x", "int8", "i8[2048]", 64, 32),
+  ExpectQuantized(kManyRows, Linear("s0", "x", "int8", "i8[2048]", 64, 32),
                   Linear("s0", "x", "int8_by_int16", "i8[2048]", 64, 32));
-  ExpectQuantized(kPrompts, Linear("s0", "x", "int4", "i32[256]", 32, 64),
+  ExpectQuantized(kManyRows, Linear("s0", "x", "int4", "i32[256]", 32, 64),
                   Linear("s0", "x", "int4_by_int16", "i32[256]", 32, 64));
 }
 
 TEST(QuantizeRows, QuantizesBatches) {
-  ExpectQuantized(RowQuantization::kPrompts, Linear("8", "n", "int8", "i8[2048]", 64, 32),
+  ExpectQuantized(RowQuantization::kManyRows, Linear("8", "n", "int8", "i8[2048]", 64, 32),
                   Linear("8", "n", "int8_by_int8", "i8[2048]", 64, 32));
 }
 
 TEST(QuantizeRows, LeavesFewRows) {
-  ExpectLeft(RowQuantization::kPrompts, Linear("7", "n", "int8", "i8[2048]", 64, 32));
+  ExpectLeft(RowQuantization::kManyRows, Linear("7", "n", "int8", "i8[2048]", 64, 32));
 }
 
 // Zero points, groups of half a block, and quantized rows.
 TEST(QuantizeRows, LeavesOthers) {
-  for (const auto quantization : {RowQuantization::kPrompts, RowQuantization::kInt8}) {
+  for (const auto quantization : {RowQuantization::kManyRows, RowQuantization::kInt8}) {
     ExpectLeft(quantization, Linear("s0", "x", "int8", "i8[2048]", 64, 32, true));
     ExpectLeft(quantization, Linear("s0", "x", "int8", "i8[2048]", 128, 16));
     ExpectLeft(quantization, Linear("s0", "x", "int8_by_int8", "i8[2048]", 64, 32));
