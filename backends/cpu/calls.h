@@ -391,8 +391,10 @@ struct MaxPool2dCall {
 //   query [..., heads, queries, size], key [..., kv_heads, keys, size],
 //   value [..., kv_heads, keys, value_size] -> [..., heads, queries, value_size]
 //
-// All have the same batch and rank 3 or 4; heads is a multiple of kv_heads. The mask broadcasts to
-// [..., heads, queries, keys]. A float32 mask is added; in a bool mask true means visible.
+// Queries are float32; keys and values have one dtype of kAttended. All have the same batch and rank
+// 3 or 4; heads is a multiple of kv_heads. The mask broadcasts to [..., heads, queries, keys]. A float32 mask is added; in a bool mask true means visible.
+inline constexpr DTypeSet kAttended = {DType::kFloat32, DType::kBFloat16, DType::kFloat16};
+
 template <class Arguments>
 struct AttentionCall {
   using D = typename Arguments::Dim;
@@ -404,8 +406,8 @@ struct AttentionCall {
   static absl::StatusOr<AttentionCall> Read(const Arguments& arguments) {
     AttentionCall call;
     ABSL_ASSIGN_OR_RETURN(call.query, arguments.Tensor("query", kFloat));
-    ABSL_ASSIGN_OR_RETURN(call.key, arguments.Tensor("key", kFloat));
-    ABSL_ASSIGN_OR_RETURN(call.value, arguments.Tensor("value", kFloat));
+    ABSL_ASSIGN_OR_RETURN(call.key, arguments.Tensor("key", kAttended));
+    ABSL_ASSIGN_OR_RETURN(call.value, arguments.Tensor("value", DTypeSet{call.key->dtype}));
     ABSL_ASSIGN_OR_RETURN(
         call.mask, arguments.OptionalTensor("mask", DTypeSet{DType::kFloat32, DType::kBool}));
     ABSL_ASSIGN_OR_RETURN(call.scale, arguments.Double("scale"));

@@ -56,8 +56,9 @@ absl::Status Attention(KernelContext& context, const Call& call) {
     return absl::OkStatus();
   }
   g.query = call.query->as<const float>();
-  g.key = call.key->as<const float>();
-  g.value = call.value->as<const float>();
+  g.key = call.key->data;
+  g.value = call.value->data;
+  g.key_dtype = call.key->dtype;
   g.scale = static_cast<float>(call.scale);
   g.causal = call.is_causal;
   g.nan_rows = call.nan_rows;

@@ -250,14 +250,17 @@ TEST_F(CpuKernelsTest, Attention) {
                                          TestTensorSpec{DType::kBool, of_keys},
                                          TestTensorSpec{kFloat, {}}};
       for (const TestArgument& mask : masks) {
-        for (Layout layout : {Layout::kRowMajor, Layout::kReversed}) {
+        for (const auto& [layout, dtype] :
+             {std::pair(Layout::kRowMajor, kFloat), std::pair(Layout::kReversed, kFloat),
+              std::pair(Layout::kRowMajor, DType::kBFloat16),
+              std::pair(Layout::kRowMajor, DType::kFloat16)}) {
           // The last dimension of queries is dense, unless its size is 1.
           if (layout == Layout::kReversed && c.query[rank - 1] > 1) continue;
           KernelCall call;
           call.op = "belay_cpu.attention.default";
           call.arguments = {TestTensorSpec{kFloat, c.query, layout, Values::kUnit},
-                            TestTensorSpec{kFloat, c.key, layout, Values::kUnit},
-                            TestTensorSpec{kFloat, value, Layout::kRowMajor, Values::kUnit},
+                            TestTensorSpec{dtype, c.key, layout, Values::kUnit},
+                            TestTensorSpec{dtype, value, Layout::kRowMajor, Values::kUnit},
                             mask,
                             EValue(0.5),
                             EValue(causal),

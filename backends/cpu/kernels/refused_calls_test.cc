@@ -458,6 +458,9 @@ TEST(RefusedCalls, AttentionWithOtherShapes) {
                  {"value", "f32[3,2,5,6]", error},
                  {"query", "f32[2,4,3,7]", error},  // another size
                  {"value", "f32[2,2,4,6]", error},  // another number of keys
+                 {"query", "f16[2,4,3,8]", "query: expected one of float32, got float16"},
+                 {"key", "f64[2,2,5,8]", "key: expected one of float16, float32, bfloat16"},
+                 {"key", "bf16[2,2,5,8]", "value: expected one of bfloat16, got float32"},
                  {"mask", "f32[1,2,4,3,5]", "mask: expected a shape that"},
                  {"mask", "f32[3,4]", "mask: expected a shape that"},
                  {"mask", "f32[2,5]", "mask: expected a shape that"},

@@ -191,7 +191,7 @@ constexpr OpDef kRows[] = {
     {.schema = "belay_cpu::attention(Tensor query, Tensor key, Tensor value, Tensor? mask, "
                "float scale, bool is_causal, bool nan_rows) -> Tensor",
      .meta = &MetaKernel<&AttentionMeta>,
-     .dtypes = "query:A key:A value:A mask:B ->:A A={f32} B={f32,b8}",
+     .dtypes = "query:A key:K value:K mask:B ->:A A={f32} K={f32,bf16,f16} B={f32,b8}",
      .tolerance = {1e-5, 1e-6}},
     {.schema = "belay_cpu::rms_norm(Tensor input, Tensor? weight, float eps) -> Tensor",
      .meta = &MetaKernel<&RowsMeta<RmsNormCall<MetaArguments>>>,

@@ -34,6 +34,13 @@ const T& At(const TensorView& tensor, absl::Span<const int64_t> index) {
   return tensor.as<const T>()[offset];
 }
 
+// An element of float32, bfloat16 or float16.
+float FloatAt(const TensorView& tensor, absl::Span<const int64_t> index) {
+  if (tensor.dtype == DType::kBFloat16) return At<BFloat16>(tensor, index);
+  if (tensor.dtype == DType::kFloat16) return At<Half>(tensor, index);
+  return At(tensor, index);
+}
+
 // Applies the epilogue to a sum at `index` of the result. The bias runs along dimension `channels`.
 // For bfloat16 every step rounds.
 template <class T = float>
@@ -411,7 +418,7 @@ absl::Status RunAttention(KernelContext& context, const AttentionCall<KernelArgu
     double sum = 0;
     for (int64_t k = 0; k < call.query->sizes[last]; ++k) {
       query_at[last] = key_at[last] = k;
-      sum += double{At(*call.query, query_at)} * At(*call.key, key_at);
+      sum += double{At(*call.query, query_at)} * FloatAt(*call.key, key_at);
     }
     sum *= call.scale;
     if (call.is_causal && key > index[tokens]) return kUnseen;
@@ -437,7 +444,7 @@ absl::Status RunAttention(KernelContext& context, const AttentionCall<KernelArgu
       at[heads] /= shared;
       at[tokens] = key;
       total += weight;
-      sum += weight * At(*call.value, at);
+      sum += weight * FloatAt(*call.value, at);
     }
     double result = sum / total;
     if (total == 0) {

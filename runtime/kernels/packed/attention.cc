@@ -7,6 +7,7 @@
 
 #include "runtime/core/budget.h"
 #include "runtime/core/checked_math.h"
+#include "runtime/kernels/packed/attention_rows.h"
 #include "runtime/kernels/packed/packed_gemm.h"  // kTileRows
 #include "runtime/kernels/packed/packed_weights.h"
 
@@ -145,87 +146,6 @@ bool HasNan(const float* HWY_RESTRICT row, size_t n) {
   return false;
 }
 
-// out[s] = scale * sum over i of query[i] * keys[s * stride + i].
-void DotsImpl(const float* HWY_RESTRICT query, const float* HWY_RESTRICT keys, size_t count,
-              size_t stride, size_t n, float scale, float* HWY_RESTRICT out) {
-  const Tag d;
-  const size_t lanes = hn::Lanes(d);
-  size_t s = 0;
-  for (; s + 4 <= count; s += 4) {
-    const float* HWY_RESTRICT k0 = keys + s * stride;
-    const float* HWY_RESTRICT k1 = k0 + stride;
-    const float* HWY_RESTRICT k2 = k1 + stride;
-    const float* HWY_RESTRICT k3 = k2 + stride;
-    auto sum0 = hn::Zero(d), sum1 = hn::Zero(d), sum2 = hn::Zero(d), sum3 = hn::Zero(d);
-    size_t i = 0;
-    for (; i + lanes <= n; i += lanes) {
-      const auto q = hn::LoadU(d, query + i);
-      sum0 = hn::MulAdd(q, hn::LoadU(d, k0 + i), sum0);
-      sum1 = hn::MulAdd(q, hn::LoadU(d, k1 + i), sum1);
-      sum2 = hn::MulAdd(q, hn::LoadU(d, k2 + i), sum2);
-      sum3 = hn::MulAdd(q, hn::LoadU(d, k3 + i), sum3);
-    }
-    if (i < n) {
-      const auto q = hn::LoadN(d, query + i, n - i);
-      sum0 = hn::MulAdd(q, hn::LoadN(d, k0 + i, n - i), sum0);
-      sum1 = hn::MulAdd(q, hn::LoadN(d, k1 + i, n - i), sum1);
-      sum2 = hn::MulAdd(q, hn::LoadN(d, k2 + i, n - i), sum2);
-      sum3 = hn::MulAdd(q, hn::LoadN(d, k3 + i, n - i), sum3);
-    }
-    out[s] = scale * hn::ReduceSum(d, sum0);
-    out[s + 1] = scale * hn::ReduceSum(d, sum1);
-    out[s + 2] = scale * hn::ReduceSum(d, sum2);
-    out[s + 3] = scale * hn::ReduceSum(d, sum3);
-  }
-  for (; s < count; ++s) {
-    const float* HWY_RESTRICT key = keys + s * stride;
-    auto sum = hn::Zero(d);
-    for (size_t i = 0; i < n; i += lanes) {
-      sum = hn::MulAdd(hn::LoadN(d, query + i, n - i), hn::LoadN(d, key + i, n - i), sum);
-    }
-    out[s] = scale * hn::ReduceSum(d, sum);
-  }
-}
-
-// out[j] += sum over s of weights[s] * rows[s * stride + j]; `first`: out[j] = the sum.
-void WeightedRowsImpl(const float* HWY_RESTRICT weights, const float* HWY_RESTRICT rows,
-                      size_t count, size_t stride, size_t n, bool first, float* HWY_RESTRICT out) {
-  const Tag d;
-  const size_t lanes = hn::Lanes(d);
-  for (size_t j = 0; j < n; j += 4 * lanes) {
-    const size_t left = n - j;
-    const auto part = [&](size_t v) HWY_ATTR {
-      return left > v * lanes ? HWY_MIN(lanes, left - v * lanes) : size_t{0};
-    };
-    auto sum0 = hn::Zero(d), sum1 = hn::Zero(d), sum2 = hn::Zero(d), sum3 = hn::Zero(d);
-    if (!first) {
-      sum0 = hn::LoadN(d, out + j, part(0));
-      if (left > lanes) sum1 = hn::LoadN(d, out + j + lanes, part(1));
-      if (left > 2 * lanes) sum2 = hn::LoadN(d, out + j + 2 * lanes, part(2));
-      if (left > 3 * lanes) sum3 = hn::LoadN(d, out + j + 3 * lanes, part(3));
-    }
-    for (size_t s = 0; s < count; ++s) {
-      const float* HWY_RESTRICT row = rows + s * stride + j;
-      const auto w = hn::Set(d, weights[s]);
-      if (left >= 4 * lanes) {
-        sum0 = hn::MulAdd(w, hn::LoadU(d, row), sum0);
-        sum1 = hn::MulAdd(w, hn::LoadU(d, row + lanes), sum1);
-        sum2 = hn::MulAdd(w, hn::LoadU(d, row + 2 * lanes), sum2);
-        sum3 = hn::MulAdd(w, hn::LoadU(d, row + 3 * lanes), sum3);
-      } else {
-        sum0 = hn::MulAdd(w, hn::LoadN(d, row, part(0)), sum0);
-        if (left > lanes) sum1 = hn::MulAdd(w, hn::LoadN(d, row + lanes, part(1)), sum1);
-        if (left > 2 * lanes) sum2 = hn::MulAdd(w, hn::LoadN(d, row + 2 * lanes, part(2)), sum2);
-        if (left > 3 * lanes) sum3 = hn::MulAdd(w, hn::LoadN(d, row + 3 * lanes, part(3)), sum3);
-      }
-    }
-    hn::StoreN(sum0, d, out + j, part(0));
-    if (left > lanes) hn::StoreN(sum1, d, out + j + lanes, part(1));
-    if (left > 2 * lanes) hn::StoreN(sum2, d, out + j + 2 * lanes, part(2));
-    if (left > 3 * lanes) hn::StoreN(sum3, d, out + j + 3 * lanes, part(3));
-  }
-}
-
 // row = exp(row + mask - largest); the mask may be null. `largest` is the largest
 // score of this and earlier blocks, and `total` the sum of exp(score - largest); both are updated.
 // Returns exp(previous largest - largest), the factor of earlier blocks' sums. If no score is above
@@ -330,65 +250,6 @@ void MaskOfBitsImpl(const uint8_t* HWY_RESTRICT bits, size_t n, float* HWY_RESTR
   for (size_t s = 0; s < n; ++s) mask[s] = bits[s] != 0 ? 0.0f : kMinusInfinity;
 }
 
-// Packs rows of values: packed(panel, s, j) = rows[s * stride + panel * kPanelColumns + j], 0 for
-// columns beyond `size`.
-void PackValuesImpl(const float* HWY_RESTRICT rows, size_t count, size_t stride, size_t size,
-                    float* HWY_RESTRICT packed) {
-  const hn::CappedTag<float, kPanelColumns> d;
-  constexpr size_t kColumns = static_cast<size_t>(kPanelColumns);
-  const size_t lanes = hn::Lanes(d);
-  for (size_t first = 0; first < size; first += kColumns) {
-    const size_t columns = HWY_MIN(kColumns, size - first);
-    for (size_t s = 0; s < count; ++s, packed += kColumns) {
-      const float* HWY_RESTRICT row = rows + s * stride + first;
-      for (size_t j = 0; j < kColumns; j += lanes) {
-        const size_t left = columns > j ? columns - j : 0;
-        hn::StoreU(left >= lanes ? hn::LoadU(d, row + j)
-                   : left == 0   ? hn::Zero(d)
-                                 : hn::LoadN(d, row + j, left),
-                   d, packed + j);
-      }
-    }
-  }
-}
-
-// Transposes rows of keys into panels: packed(panel, k, j) = rows[(panel * kPanelColumns + j) *
-// stride + k], 0 for keys beyond `count`.
-void PackKeysImpl(const float* HWY_RESTRICT rows, size_t count, size_t stride, size_t size,
-                  float* HWY_RESTRICT packed) {
-  const hn::FixedTag<float, 4> d;
-  constexpr size_t kColumns = static_cast<size_t>(kPanelColumns);
-  for (size_t first = 0; first < count; first += kColumns, packed += size * kColumns) {
-    const size_t columns = HWY_MIN(kColumns, count - first);
-    const float* HWY_RESTRICT from = rows + first * stride;
-    size_t j = 0;
-    for (; j + 4 <= columns; j += 4) {
-      const float* HWY_RESTRICT r = from + j * stride;
-      size_t k = 0;
-      for (; k + 4 <= size; k += 4) {
-        const auto a = hn::LoadU(d, r + k), b = hn::LoadU(d, r + stride + k);
-        const auto c = hn::LoadU(d, r + 2 * stride + k), e = hn::LoadU(d, r + 3 * stride + k);
-        const auto ab = hn::InterleaveLower(d, a, b), ab2 = hn::InterleaveUpper(d, a, b);
-        const auto ce = hn::InterleaveLower(d, c, e), ce2 = hn::InterleaveUpper(d, c, e);
-        float* HWY_RESTRICT to = packed + k * kColumns + j;
-        hn::StoreU(hn::ConcatLowerLower(d, ce, ab), d, to);
-        hn::StoreU(hn::ConcatUpperUpper(d, ce, ab), d, to + kColumns);
-        hn::StoreU(hn::ConcatLowerLower(d, ce2, ab2), d, to + 2 * kColumns);
-        hn::StoreU(hn::ConcatUpperUpper(d, ce2, ab2), d, to + 3 * kColumns);
-      }
-      for (; k < size; ++k) {
-        for (size_t i = 0; i < 4; ++i) packed[k * kColumns + j + i] = r[i * stride + k];
-      }
-    }
-    for (; j < columns; ++j) {
-      for (size_t k = 0; k < size; ++k) packed[k * kColumns + j] = from[j * stride + k];
-    }
-    for (size_t k = 0; columns < kColumns && k < size; ++k) {
-      std::fill(packed + k * kColumns + columns, packed + (k + 1) * kColumns, 0.0f);
-    }
-  }
-}
-
 }  // namespace HWY_NAMESPACE
 }  // namespace belay
 HWY_AFTER_NAMESPACE();
@@ -397,15 +258,11 @@ HWY_AFTER_NAMESPACE();
 namespace belay {
 namespace {
 
-HWY_EXPORT(DotsImpl);
-HWY_EXPORT(WeightedRowsImpl);
 HWY_EXPORT(ExponentialsImpl);
 HWY_EXPORT(ScaleImpl);
 HWY_EXPORT(IsHiddenImpl);
 HWY_EXPORT(MaskOfBitsImpl);
 HWY_EXPORT(MultiplyImpl);
-HWY_EXPORT(PackKeysImpl);
-HWY_EXPORT(PackValuesImpl);
 
 // Maximal number of queries for which each key is read once, unpacked.
 constexpr int64_t kFewQueries = 3;
@@ -475,8 +332,12 @@ class Attention {
 
   void Group(int64_t group, int64_t first_block, int64_t last_block) {
     const int64_t batch = group / g_.kv_heads, kv = group % g_.kv_heads;
-    key_ = g_.key + batch * g_.key_strides.batch + kv * g_.key_strides.head;
-    value_ = g_.value + batch * g_.value_strides.batch + kv * g_.value_strides.head;
+    const auto rows = [&](const void* data, const HeadStrides& strides) {
+      return HeadRows{.data = data, .dtype = g_.key_dtype, .stride = strides.token}.From(
+          batch * strides.batch + kv * strides.head);
+    };
+    key_ = rows(g_.key, g_.key_strides);
+    value_ = rows(g_.value, g_.value_strides);
     if (direct_) {
       const int64_t heads = DivideUp(shared_, BlocksPerGroup(g_));
       return Direct(batch, kv * shared_ + std::min(first_block * heads, shared_),
@@ -612,17 +473,14 @@ class Attention {
           float* const scores = scores_ + r * ld_;
           const auto seen =
               static_cast<size_t>(std::min(keys, std::max(rows[r].visible - s, int64_t{0})));
-          HWY_DYNAMIC_DISPATCH(DotsImpl)
-          (rows[r].query, key_ + s * g_.key_strides.token, seen,
-           static_cast<size_t>(g_.key_strides.token), static_cast<size_t>(g_.head_size), g_.scale,
-           scores);
+          KeyDots(rows[r].query, key_.From(s * key_.stride), seen,
+                  static_cast<size_t>(g_.head_size), g_.scale, /*is_first=*/r == 0, scores);
           Weigh(rows[r], s, keys, scores, rows[r].out, states[r]);
         }
         for (int64_t r = 0; r < count; ++r) {
-          HWY_DYNAMIC_DISPATCH(WeightedRowsImpl)
-          (scores_ + r * ld_, value_ + s * g_.value_strides.token, static_cast<size_t>(keys),
-           static_cast<size_t>(g_.value_strides.token), static_cast<size_t>(g_.value_size),
-           !written, rows[r].out);
+          AddWeightedRows(scores_ + r * ld_, value_.From(s * value_.stride),
+                          static_cast<size_t>(keys), static_cast<size_t>(g_.value_size),
+                          /*is_first=*/r == 0, !written, rows[r].out);
         }
         written = true;
       }
@@ -681,14 +539,10 @@ class Attention {
   void Pack(int64_t block, int64_t first, int64_t count) {
     if (packed_[block] != 0) return;
     packed_[block] = 1;
-    HWY_DYNAMIC_DISPATCH(PackKeysImpl)
-    (key_ + first * g_.key_strides.token, static_cast<size_t>(count),
-     static_cast<size_t>(g_.key_strides.token), static_cast<size_t>(g_.head_size),
-     keys_ + first * g_.head_size);
-    HWY_DYNAMIC_DISPATCH(PackValuesImpl)
-    (value_ + first * g_.value_strides.token, static_cast<size_t>(count),
-     static_cast<size_t>(g_.value_strides.token), static_cast<size_t>(g_.value_size),
-     values_ + first * ValueColumns());
+    PackKeys(key_.From(first * key_.stride), static_cast<size_t>(count),
+             static_cast<size_t>(g_.head_size), keys_ + first * g_.head_size);
+    PackValues(value_.From(first * value_.stride), static_cast<size_t>(count),
+               static_cast<size_t>(g_.value_size), values_ + first * ValueColumns());
   }
 
   const AttentionArgs& g_;
@@ -702,7 +556,7 @@ class Attention {
   float* const sums_;     // of weights * values, per row
   float* const packed_;   // per block of keys, whether it is packed
   float *const keys_, *const values_;
-  const float *key_ = nullptr, *value_ = nullptr;  // of the current group
+  HeadRows key_, value_;  // of the current group
   Budget::Pace pace_;
 };
 

@@ -4,7 +4,8 @@
 // sums (Milakov and Gimelshein, 2018, "online normalizer"; Dao et al., 2022, "FlashAttention").
 // Keys and values of a head are packed by blocks, once per call of AttentionRange, and used by all
 // queries of the heads that share them. Up to three queries per head (decoding) read keys and
-// values unpacked; each block is read from memory once for all heads that share it.
+// values unpacked; each block is read from memory once for all heads that share it. bfloat16 and
+// float16 are widened when they are read or packed: results are those of the widened elements.
 //
 // Keys at the end of a block that the mask hides from all rows of a block by -inf are skipped: NaN
 // or infinite scores and values of such keys have no effect. The time thus depends on the
@@ -26,6 +27,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "runtime/core/dtype.h"
+
 namespace belay {
 
 // Strides of [batch, heads, tokens, size] in elements. The last dimension is contiguous.
@@ -38,7 +41,9 @@ struct AttentionArgs {
   int64_t kv_heads = 0;  // divides heads; head h uses h / (heads / kv_heads)
   int64_t queries = 0, keys = 0;
   int64_t head_size = 0, value_size = 0;
-  const float *query = nullptr, *key = nullptr, *value = nullptr;
+  const float* query = nullptr;
+  const void *key = nullptr, *value = nullptr;
+  DType key_dtype = DType::kFloat32;  // of keys and values: float32, bfloat16 or float16
   HeadStrides query_strides = {}, key_strides = {}, value_strides = {};
   float scale = 1;
   bool causal = false;    // query i attends to keys 0 … i

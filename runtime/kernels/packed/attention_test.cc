@@ -11,6 +11,7 @@
 
 #include "gtest/gtest.h"
 #include "runtime/core/budget.h"
+#include "runtime/core/element.h"
 #include "runtime/core/testing.h"
 #include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/packed/guarded_array.h"
@@ -254,6 +255,35 @@ TEST_P(AttentionTest, MaskMayBroadcastOverKeys) {
     AttentionRange(p.g, 0, AttentionUnits(p.g));
     EXPECT_EQ(std::memcmp(want.data(), p.out.data(), want.size() * sizeof(float)), 0);
   }
+}
+
+// Rounds to T; writes the elements to `narrow`, too.
+template <class T>
+void Round(GuardedFloats& floats, GuardedArray<T>& narrow) {
+  for (size_t i = 0; i < floats.size(); ++i) floats[i] = narrow[i] = T(floats[i]);
+}
+
+TEST_P(AttentionTest, NarrowKeysAndValuesGiveTheResultsOfWidenedOnes) {
+  const auto check = [&](auto element) {
+    using T = decltype(element);
+    for (const Sizes& s : kShapes) {
+      Problem p(s, random_);
+      GuardedArray<T> key(p.k.size()), value(p.v.size());
+      Round(p.k, key);
+      Round(p.v, value);
+      AttentionRange(p.g, 0, AttentionUnits(p.g));
+      const std::vector<float> want(p.out.data(), p.out.data() + p.out.size());
+      p.g.key = key.data();
+      p.g.value = value.data();
+      p.g.key_dtype = DTypeOf<T>;
+      AttentionRange(p.g, 0, AttentionUnits(p.g));
+      ASSERT_EQ(std::memcmp(want.data(), p.out.data(), want.size() * sizeof(float)), 0)
+          << s.queries << " queries, " << s.keys << " keys, sizes " << s.head_size << ", "
+          << s.value_size;
+    }
+  };
+  check(BFloat16());
+  check(Half());
 }
 
 TEST_P(AttentionTest, ResultsDoNotDependOnTheRange) {

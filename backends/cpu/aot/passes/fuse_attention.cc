@@ -474,8 +474,12 @@ class AttentionFusion {
     const Argument mask = InsertMask(attention);
     // Without a mask, every query sees a key. Otherwise softmax makes NaN of rows of -inf.
     const bool nan_rows = !attention.selects_rows && !mask.is_none();
-    const ValueId q = Widened(query.value, last), k = Widened(key.value, last),
-                  v = Widened(attention.value.value, last);
+    const ValueId q = Widened(query.value, last);
+    ValueId k = key.value, v = attention.value.value;
+    if (graph_.MetaOf(k).dtype != graph_.MetaOf(v).dtype) {
+      k = Widened(k, last);
+      v = Widened(v, last);
+    }
     editor_.SetTarget(last, CpuOp("attention"));
     editor_.SetArguments(last, {q, k, v, mask, scale, attention.causal, nan_rows});
     for (NodeId id : attention.results) {

@@ -25,8 +25,9 @@ namespace belay::cpu {
 // -inf.
 //
 // Conversions between float32 and bfloat16 or float16, as WidenProducts emits them, may also occur
-// at any point. Everything then computes in float32: queries, keys, values and a mask of other
-// dtypes are widened first, and scores and weights are not rounded any more.
+// at any point. Everything then computes in float32: queries and a mask of other dtypes are widened
+// first, keys and values by the operator, or first if their dtypes differ; scores and weights are
+// not rounded any more.
 //
 // The result may be quantized (quantize_per_tensor) before it is reshaped.
 //

@@ -329,18 +329,40 @@ std::string WidenedAttention(std::string_view mask, std::string_view softmax) {
       return (%z user_output) } })");
 }
 
-TEST(FuseAttention, FusesBFloat16AsFloat32) {
-  FusedHandles handles;
-  exir::ExpectRewrite(WidenedAttention("%t: bf16[2,4,5,6] = edge.aten.add.Tensor(%s, %m)", R"(
+constexpr std::string_view kSoftmaxOfVisibleRows = R"(
       %eq: b8[2,4,5,6] = edge.aten.eq.Scalar(%t, -inf)
       %ne: b8[2,4,5,6] = edge.aten.logical_not.default(%eq)
       %any: b8[2,4,5,1] = edge.aten.any.dim(%ne, -1, true)
       %none: b8[2,4,5,1] = edge.aten.logical_not.default(%any)
       %soft: bf16[2,4,5,6] = edge.aten._softmax.default(%t, -1, false)
       %zero: bf16[2,4,5,6] = edge.aten.full_like.default(%soft, 0)
-      %w: bf16[2,4,5,6] = edge.aten.where.self(%none, %zero, %soft))"),
-                      FuseAttention(handles).run, R"(program edge {
+      %w: bf16[2,4,5,6] = edge.aten.where.self(%none, %zero, %soft))";
+
+// The operator widens keys and values.
+TEST(FuseAttention, FusesBFloat16AsFloat32) {
+  FusedHandles handles;
+  exir::ExpectRewrite(
+      WidenedAttention("%t: bf16[2,4,5,6] = edge.aten.add.Tensor(%s, %m)", kSoftmaxOfVisibleRows),
+      FuseAttention(handles).run, R"(program edge {
     graph(%q: bf16[2,4,5,8] user_input, %k: bf16[2,4,6,8] user_input, %v: bf16[2,4,6,7] user_input,
+          %m: bf16[5,6] user_input, %keep: b8[5,6] user_input) {
+      %wide: f32[5,6] = edge.dim_order_ops._to_dim_order_copy.default(%m, dtype=dtype:f32, dim_order=[0,1])
+      %wide_1: f32[2,4,5,8] = edge.dim_order_ops._to_dim_order_copy.default(%q, dtype=dtype:f32, dim_order=[0,1,2,3])
+      %ow: f32[2,4,5,7] = backend.belay_cpu.attention.default(%wide_1, %k, %v, %wide, 0.5, false, false)
+      %o: bf16[2,4,5,7] = edge.dim_order_ops._to_dim_order_copy.default(%ow, dtype=dtype:bf16, dim_order=[0,1,2,3])
+      %z: bf16[2,4,5,7] = edge.aten.abs.default(%o)
+      return (%z user_output) } })",
+      CpuPassTestOps());
+}
+
+TEST(FuseAttention, WidensKeysAndValuesOfDifferentTypes) {
+  FusedHandles handles;
+  exir::ExpectRewrite(
+      exir::Replaced(WidenedAttention("%t: bf16[2,4,5,6] = edge.aten.add.Tensor(%s, %m)",
+                                      kSoftmaxOfVisibleRows),
+                     {{"%v: bf16", "%v: f16"}, {"%vv: bf16", "%vv: f16"}}),
+      FuseAttention(handles).run, R"(program edge {
+    graph(%q: bf16[2,4,5,8] user_input, %k: bf16[2,4,6,8] user_input, %v: f16[2,4,6,7] user_input,
           %m: bf16[5,6] user_input, %keep: b8[5,6] user_input) {
       %wide: f32[5,6] = edge.dim_order_ops._to_dim_order_copy.default(%m, dtype=dtype:f32, dim_order=[0,1])
       %wide_1: f32[2,4,5,8] = edge.dim_order_ops._to_dim_order_copy.default(%q, dtype=dtype:f32, dim_order=[0,1,2,3])
@@ -350,7 +372,7 @@ TEST(FuseAttention, FusesBFloat16AsFloat32) {
       %o: bf16[2,4,5,7] = edge.dim_order_ops._to_dim_order_copy.default(%ow, dtype=dtype:bf16, dim_order=[0,1,2,3])
       %z: bf16[2,4,5,7] = edge.aten.abs.default(%o)
       return (%z user_output) } })",
-                      CpuPassTestOps());
+      CpuPassTestOps());
 }
 
 TEST(FuseAttention, DoesNotFuseOtherMatmuls) {
