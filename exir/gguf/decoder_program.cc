@@ -26,8 +26,7 @@ namespace belay::exir {
 namespace {
 
 constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
-constexpr std::string_view kTokenTable = "token_embd.weight", kHead = "output.weight",
-                           kRopeFactors = "rope_freqs.weight";
+constexpr std::string_view kHead = "output.weight", kRopeFactors = "rope_freqs.weight";
 
 // A matrix or vector among the inputs of the program.
 struct Weight {
@@ -96,15 +95,15 @@ class Weights {
     return AddInput(name, InputKind::kTensorConstant, std::move(tensor));
   }
   // Adds a buffer of zeros.
-  absl::StatusOr<Argument> AddBuffer(const std::string& name, const Sizes& sizes) {
-    CheckedInt bytes = sizeof(float);
+  absl::StatusOr<Argument> AddBuffer(const std::string& name, DType dtype, const Sizes& sizes) {
+    CheckedInt bytes = static_cast<int64_t>(DTypeSize(dtype));
     for (int64_t size : sizes) bytes = bytes * size;
     if (!bytes.ok()) {
       return absl::ResourceExhaustedError(absl::StrCat("buffer '", name, "' is too large"));
     }
     ABSL_ASSIGN_OR_RETURN(Storage zeros, Storage::Zeros(static_cast<uint64_t>(bytes.value())));
     ABSL_ASSIGN_OR_RETURN(ConstantTensor tensor,
-                          ConstantTensor::Contiguous(DType::kFloat32, sizes, std::move(zeros)));
+                          ConstantTensor::Contiguous(dtype, sizes, std::move(zeros)));
     return AddInput(name, InputKind::kBuffer, std::move(tensor));
   }
 
@@ -157,11 +156,12 @@ struct Angles {
 
 class DecoderBuilder {
  public:
-  DecoderBuilder(const GgufFile& file, const DecoderParameters& p, int64_t context_length,
+  DecoderBuilder(const GgufFile& file, const DecoderParameters& p, const DecoderOptions& options,
                  const MethodShape& shape, ConstantCache& constants, const OpRegistry& ops)
       : file_(file),
         p_(p),
-        context_length_(context_length),
+        context_length_(options.context_length),
+        cache_dtype_(options.cache_dtype),
         shape_(shape),
         constants_(constants),
         program_(&ops) {
@@ -263,8 +263,11 @@ class DecoderBuilder {
       ABSL_RETURN_IF_ERROR(add(layer.post_mlp_norm, "post_ffw_norm", {p_.width}));
     }
     const Sizes cache = {sequences(), p_.kv_heads, context_length_, p_.head_size};
-    ABSL_ASSIGN_OR_RETURN(layer.keys, weights.AddBuffer(BufferName(index, "keys"), cache));
-    ABSL_ASSIGN_OR_RETURN(layer.values, weights.AddBuffer(BufferName(index, "values"), cache));
+    const auto add_buffer = [&](std::string_view part) {
+      return weights.AddBuffer(BufferName(index, part), cache_dtype_, cache);
+    };
+    ABSL_ASSIGN_OR_RETURN(layer.keys, add_buffer("keys"));
+    ABSL_ASSIGN_OR_RETURN(layer.values, add_buffer("values"));
     layers_.push_back(std::move(layer));
     return absl::OkStatus();
   }
@@ -362,9 +365,10 @@ class DecoderBuilder {
         b, b.Call("aten.view.default", {x, {sequences(), b.size(x, 1), heads, p_.head_size}}), 1,
         2);
   }
-  // Writes the new rows of a buffer, and repeats its heads.
+  // Writes the new rows of a buffer. Returns it in float32, with repeated heads.
   Argument UpdateCache(OpBuilder& b, const Argument& buffer, std::string_view name,
-                       const Argument& rows) {
+                       const Argument& floats) {
+    const Argument rows = Cast(b, floats, cache_dtype_);
     // Of sessions, buffer[i, :, positions[i]] = rows[i, :, 0].
     const Argument updated =
         batched()
@@ -375,10 +379,11 @@ class DecoderBuilder {
     program_.signature.outputs.push_back(
         {.kind = OutputKind::kBufferMutation, .target = std::string(name)});
     outputs_.push_back(updated);
+    const Argument widened = Cast(b, updated, DType::kFloat32);
     const int64_t repeats = p_.heads / p_.kv_heads;
-    if (repeats == 1) return updated;
+    if (repeats == 1) return widened;
     const Argument repeated =
-        Expand(b, Unsqueeze(b, updated, 2),
+        Expand(b, Unsqueeze(b, widened, 2),
                {sequences(), p_.kv_heads, repeats, context_length_, p_.head_size});
     return b.Call("aten.reshape.default",
                   {repeated, {sequences(), p_.heads, context_length_, p_.head_size}});
@@ -439,6 +444,7 @@ class DecoderBuilder {
   const GgufFile& file_;
   const DecoderParameters& p_;
   const int64_t context_length_;
+  const DType cache_dtype_;
   const MethodShape shape_;
   ConstantCache& constants_;
   ExportedProgram program_;
@@ -460,6 +466,12 @@ absl::StatusOr<DecoderMethods> BuildDecoder(const GgufFile& file,
         absl::StrCat("expected context_length >= 1, sessions >= 0 and speculate >= 0, got ",
                      options.context_length, ", ", options.sessions, " and ", options.speculate));
   }
+  if (!kCacheTypes.contains(options.cache_dtype)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cache_dtype: expected float32, float16 or "
+                     "bfloat16, got ",
+                     DTypeName(options.cache_dtype)));
+  }
   const int64_t context = options.context_length;
   std::vector<std::pair<std::string_view, MethodShape>> shapes = {{"forward", {.tokens = context}}};
   if (options.speculate > 0) {
@@ -475,7 +487,7 @@ absl::StatusOr<DecoderMethods> BuildDecoder(const GgufFile& file,
   ConstantCache constants;
   for (const auto& [name, shape] : shapes) {
     absl::StatusOr<ExportedProgram> program =
-        DecoderBuilder(file, parameters, context, shape, constants, ops).Build(name);
+        DecoderBuilder(file, parameters, options, shape, constants, ops).Build(name);
     if (!program.ok()) return Printable(program.status());
     methods.emplace_back(std::string(name), *std::move(program));
   }

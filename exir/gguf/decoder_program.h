@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,8 +13,11 @@
 #include "exir/gguf/gguf_file.h"
 #include "exir/ir/exported_program.h"
 #include "exir/op_definition/op_registry.h"
+#include "runtime/core/dtype.h"
 
 namespace belay::exir {
+
+inline constexpr DTypeSet kCacheTypes = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
 
 struct DecoderOptions {
   int64_t context_length = 1;  // positions of a cache
@@ -21,7 +25,12 @@ struct DecoderOptions {
   int64_t sessions = 0;
   // Above 0: also builds `verify`, for up to this many drafted tokens.
   int64_t speculate = 0;
+  // Of keys and values in a cache, which are rounded to it: one of kCacheTypes.
+  DType cache_dtype = DType::kFloat32;
 };
+
+// The embedding, which every file has.
+inline constexpr std::string_view kTokenTable = "token_embd.weight";
 
 // ATen programs by method name.
 using DecoderMethods = std::vector<std::pair<std::string, ExportedProgram>>;
@@ -36,7 +45,7 @@ using DecoderMethods = std::vector<std::pair<std::string, ExportedProgram>>;
 //                 sequence and its position; logits [sessions, 1, vocabulary]
 //
 // Keys and values are buffers cache.I.keys and cache.I.values [1, kv_heads, context_length,
-// head_size] of float32, initially zeros, which each call mutates; in decode_batch,
+// head_size] of cache_dtype, initially zeros, which each call mutates; in decode_batch,
 // batch.cache.I.keys and batch.cache.I.values [sessions, ...]. A token attends to the positions up
 // to its own. The methods share all constants.
 //
@@ -44,7 +53,7 @@ using DecoderMethods = std::vector<std::pair<std::string, ExportedProgram>>;
 // dequantize_per_channel_group, the embedding embedding_byte. Without output.weight, the head uses
 // the constants of the embedding.
 //   kInvalidArgument    a tensor is missing or has other sizes, with the expected ones; or
-//                       context_length < 1, sessions < 0, speculate < 0
+//                       context_length < 1, sessions < 0, speculate < 0, another cache_dtype
 //   kUnimplemented      a tensor that the architecture does not use
 //   kResourceExhausted  no memory for the buffers
 // Errors name the tensor. O(elements).

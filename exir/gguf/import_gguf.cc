@@ -6,6 +6,7 @@
 
 #include "exir/gguf/decoder_parameters.h"
 #include "exir/gguf/gguf_file.h"
+#include "exir/gguf/tensor_type.h"
 #include "exir/gguf/tokenizer_json.h"
 #include "exir/ir/verifier.h"
 #include "runtime/core/annotate.h"
@@ -35,10 +36,15 @@ absl::StatusOr<GgufModel> ImportGguf(std::shared_ptr<const void> owner,
     return absl::InvalidArgumentError(
         absl::StrCat(name, ": expected 0 to ", most, ", got ", value));
   }
+  const GgufTensor* table = file.FindTensor(kTokenTable);
+  const bool is_float = table != nullptr && table->type->type == TensorType::kF32;
+  const DType cache_dtype =
+      options.cache_dtype.value_or(is_float ? DType::kFloat32 : DType::kFloat16);
   ABSL_ASSIGN_OR_RETURN(DecoderMethods methods, BuildDecoder(file, parameters,
                                                              {.context_length = context_length,
                                                               .sessions = options.sessions,
-                                                              .speculate = options.speculate},
+                                                              .speculate = options.speculate,
+                                                              .cache_dtype = cache_dtype},
                                                              ops));
   for (const auto& [name, program] : methods) ABSL_RETURN_IF_ERROR(Verify(program));
   return GgufModel{.methods = std::move(methods),

@@ -9,12 +9,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "exir/gguf/decoder_program.h"
 #include "exir/op_definition/op_registry.h"
+#include "runtime/core/dtype.h"
 
 namespace belay::exir {
 
@@ -23,6 +25,8 @@ struct GgufOptions {
   int64_t context_length = 0;
   // DecoderOptions; at most kMostSessions and kMostSpeculated.
   int64_t sessions = 0, speculate = 0;
+  // One of kCacheTypes. nullopt: float32 for a file with an embedding of F32, otherwise float16.
+  std::optional<DType> cache_dtype;
 };
 inline constexpr int64_t kMostSessions = 256, kMostSpeculated = 64;
 inline constexpr int64_t kDefaultContextLength = 4096;
@@ -39,7 +43,7 @@ struct GgufModel {
 // them alive. `ops` must outlive the program. O(bytes); memory: at most three times the bytes, and
 // the cache.
 //   kInvalidArgument  options.context_length is negative or larger than that of the file;
-//                     options.sessions or options.speculate out of range
+//                     options.sessions, options.speculate or options.cache_dtype out of range
 //   errors of GgufFile::Parse, ReadDecoderParameters and BuildDecoder
 absl::StatusOr<GgufModel> ImportGguf(std::shared_ptr<const void> owner,
                                      absl::Span<const std::byte> bytes, const OpRegistry& ops,

@@ -42,17 +42,13 @@ class ImportGgufTest : public ::testing::TestWithParam<std::string> {
   KernelRegistry kernels_;
 };
 
-// transformers' logits of the same dequantized weights (make_golden.py), of a prompt and of single
-// tokens after it.
-TEST_P(ImportGgufTest, LogitsEqualTransformers) {
-  const auto golden = nlohmann::json::parse(ReadFile(kFolder + GetParam() + ".json"));
-  ASSERT_OK_AND_ASSIGN(const GgufModel model,
-                       ImportGgufFile(kFolder + GetParam() + ".gguf", *ops_));
-  EXPECT_EQ(model.architecture, GetParam());
-  EXPECT_EQ(model.context_length, 64);
-  ASSERT_OK_AND_ASSIGN(
-      Interpreter interpreter,
-      Interpreter::Create(model.methods[0].second, kernels_, {.engine = std::nullopt}));
+// The largest difference from transformers' logits of the same dequantized weights (make_golden.py),
+// of a prompt and of single tokens after it, as a part of the largest logit.
+double DifferenceFromTransformers(const GgufModel& model, const nlohmann::json& golden,
+                                  const KernelRegistry& kernels) {
+  absl::StatusOr<Interpreter> interpreter =
+      Interpreter::Create(model.methods[0].second, kernels, {.engine = std::nullopt});
+  EXPECT_OK(interpreter.status());
   const std::vector<int64_t> tokens = golden["tokens"];
   const int64_t prompt = golden["prompt"];
   double difference = 0, largest = 0;
@@ -64,10 +60,9 @@ TEST_P(ImportGgufTest, LogitsEqualTransformers) {
     std::vector<int64_t> cache_position;
     for (int64_t i = 0; i < count; ++i) cache_position.push_back(at + i);
     const TestTensor positions = TestTensor::Of<int64_t>({count}, cache_position);
-    ASSERT_OK_AND_ASSIGN(const std::vector<OwnedValue> results,
-                         interpreter.Run({EValue(ids.view()), EValue(positions.view())}));
-    ASSERT_EQ(results.size(), 1);
-    const TensorView& logits = *results[0].tensor();
+    const auto results = interpreter->Run({EValue(ids.view()), EValue(positions.view())});
+    EXPECT_OK(results.status());
+    const TensorView& logits = *(*results)[0].tensor();
     const std::vector<double> expected = golden["logits"][row];
     EXPECT_EQ(logits.sizes, (Sizes{1, 1, static_cast<int64_t>(expected.size())}));
     for (size_t i = 0; i < expected.size(); ++i) {
@@ -76,7 +71,22 @@ TEST_P(ImportGgufTest, LogitsEqualTransformers) {
     }
   }
   EXPECT_EQ(row, golden["logits"].size());
-  EXPECT_LT(difference, 2e-5 * largest);
+  return difference / largest;
+}
+
+// Half precision rounds keys and values by up to 2^-11 and 2^-8, and logits by about as much.
+TEST_P(ImportGgufTest, LogitsEqualTransformers) {
+  const auto golden = nlohmann::json::parse(ReadFile(kFolder + GetParam() + ".json"));
+  for (const auto& [dtype, bound] :
+       {std::pair(DType::kFloat32, 2e-5), std::pair(DType::kFloat16, 0x1p-10),
+        std::pair(DType::kBFloat16, 0x1p-7)}) {
+    ASSERT_OK_AND_ASSIGN(const GgufModel model, ImportGgufFile(kFolder + GetParam() + ".gguf",
+                                                               *ops_, {.cache_dtype = dtype}));
+    EXPECT_EQ(model.architecture, GetParam());
+    EXPECT_EQ(model.context_length, 64);
+    EXPECT_EQ(model.methods[0].second.state_dict.at("cache.0.keys").dtype(), dtype);
+    EXPECT_LT(DifferenceFromTransformers(model, golden, kernels_), bound) << DTypeName(dtype);
+  }
 }
 
 TEST_P(ImportGgufTest, IsDeterministic) {
@@ -91,10 +101,11 @@ TEST_P(ImportGgufTest, IsDeterministic) {
 // The logits of `verify` and of each row of `decode_batch` equal those of `forward`.
 TEST_P(ImportGgufTest, MethodsGiveTheLogitsOfForward) {
   constexpr int64_t kSessions = 2;
-  ASSERT_OK_AND_ASSIGN(
-      const GgufModel model,
-      ImportGgufFile(kFolder + GetParam() + ".gguf", *ops_,
-                     {.context_length = 8, .sessions = kSessions, .speculate = 2}));
+  ASSERT_OK_AND_ASSIGN(const GgufModel model, ImportGgufFile(kFolder + GetParam() + ".gguf", *ops_,
+                                                             {.context_length = 8,
+                                                              .sessions = kSessions,
+                                                              .speculate = 2,
+                                                              .cache_dtype = DType::kFloat32}));
   ASSERT_EQ(model.methods.size(), 3u);
   EXPECT_EQ(model.methods[1].first, "verify");
   EXPECT_EQ(model.methods[2].first, "decode_batch");
@@ -215,6 +226,20 @@ TEST_F(ImportGgufTest, ImportsTheSmallestModel) {
   ASSERT_OK_AND_ASSIGN(const GgufModel model, Import(SmallModel().Build()));
   EXPECT_THAT(model.tokenizer, StatusIs(absl::StatusCode::kNotFound));
   EXPECT_THAT(model.chat_template, StatusIs(absl::StatusCode::kNotFound));
+}
+
+TEST_F(ImportGgufTest, CachesAreFloat16UnlessTheEmbeddingIsFloat32) {
+  const auto dtype = [](const GgufModel& model) {
+    return model.methods[0].second.state_dict.at("cache.0.values").dtype();
+  };
+  ASSERT_OK_AND_ASSIGN(const GgufModel floats, Import(SmallModel().Build()));
+  EXPECT_EQ(dtype(floats), DType::kFloat32);
+  ASSERT_OK_AND_ASSIGN(const GgufModel quantized,
+                       ImportGgufFile(std::string(kFolder) + "llama.gguf", *ops_));
+  EXPECT_EQ(dtype(quantized), DType::kFloat16);
+  EXPECT_THAT(Import(SmallModel().Build(), {.cache_dtype = DType::kInt8}).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "cache_dtype: expected float32, float16 or bfloat16, got int8"));
 }
 
 TEST_F(ImportGgufTest, NamesMissingAndOddTensors) {

@@ -52,6 +52,7 @@ int Lower(const LowerOptions& options);
 struct ImportGgufOptions {
   std::string input, output;
   int64_t context_length = 0, sessions = 0, speculate = 0;  // exir::GgufOptions
+  std::string cache_dtype;  // name of one of exir::kCacheTypes; "" for GgufOptions' default
   CommandLimits limits;
 };
 // Writes the program of a GGUF file, with its tokenizer and chat template.

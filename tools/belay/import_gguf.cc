@@ -48,7 +48,8 @@ int ImportGgufModel(const ImportGgufOptions& options) {
   auto model = exir::ImportGgufFile(options.input, **ops,
                                     {.context_length = options.context_length,
                                      .sessions = options.sessions,
-                                     .speculate = options.speculate});
+                                     .speculate = options.speculate,
+                                     .cache_dtype = DTypeFromName(options.cache_dtype)});
   if (!model.ok()) return Report(model.status());
   exir::SavedLoweringOptions saved;
   saved.constant_methods = {{"get_max_seq_len", model->context_length},
@@ -86,7 +87,11 @@ Command ImportGgufCommand() {
            {"--speculate",
             &import->speculate,
             "N: adds a method for speculative decoding of up to N drafted tokens",
-            {.least = 0, .most = exir::kMostSpeculated}}},
+            {.least = 0, .most = exir::kMostSpeculated}},
+           {"--cache-dtype",
+            &import->cache_dtype,
+            "dtype of cached keys and values; default: float32 for weights in F32, else float16",
+            {.one_of = {"float32", "float16", "bfloat16"}}}},
           &import->limits, /*lowers=*/true),
       .footer =
           "The program contains the tokenizer and the chat template of the file.\n"
