@@ -134,6 +134,14 @@ def platform_tag(files):
     return f"manylinux_2_{newest}_{machine}"
 
 
+def license_name(path):
+    """The name in the package: NAME-FILE for a library of the system or of another repository."""
+    for folder in ("/usr/share/doc/", "external/"):
+        if folder in path:
+            return path.split(folder)[-1].replace("~", "").replace("/", "-")
+    return os.path.basename(path)
+
+
 def metadata(name, version):
     return (
         f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
@@ -165,8 +173,7 @@ def main():
     files.update({f"belay/{os.path.basename(path)}": path for path in options.source})
     info = f"{distribution}-{options.version}.dist-info"
     for path in options.license:
-        name = path.split("/usr/share/doc/")[-1].replace("/", "-") if path.startswith("/") else os.path.basename(path)
-        files[f"{info}/licenses/{name}"] = path
+        files[f"{info}/licenses/{license_name(path)}"] = path
     content = {}
     for name, path in files.items():
         with open(path, "rb") as file:

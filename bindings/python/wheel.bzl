@@ -51,14 +51,14 @@ def wheel(name, distribution, library, sources, command = False, visibility = No
     output = wheel_name(distribution)
     native.genrule(
         name = name,
-        srcs = [library, "//:LICENSE", "@highway//:LICENSE-BSD3"] + sources,
+        srcs = [library, "//:LICENSE", "@highway//:LICENSE"] + sources,
         outs = [output],
         cmd = "$(location build_wheel.py) --output $@ --name %s --version %s %s" % (
             distribution,
             VERSION,
             "--command" if command else "",
         ) + " --library $(location %s) --license $(location //:LICENSE)" % library +
-              " --license $(location @highway//:LICENSE-BSD3) " +
+              " --license $(location @highway//:LICENSE) " +
               " ".join(["--license " + path for path in _LICENSES]) + " " +
               " ".join(["$(location %s)" % source for source in sources]),
         tools = ["build_wheel.py"],
