@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "executorch/reader/conversion_cache.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/bytes.h"
 #include "runtime/core/status_macros.h"
@@ -40,6 +41,11 @@ absl::StatusOr<belay::Program> OpenTranslated(TranslatedProgram program) {
 }
 
 absl::StatusOr<belay::Program> OpenProgram(const std::string& path, const OpenOptions& options) {
+  if (!options.weight_cache.empty()) {
+    ABSL_ASSIGN_OR_RETURN(const ConversionCache cache, ConversionCache::Create(path, options));
+    absl::StatusOr<belay::Program> cached = cache.Open();
+    if (cached.ok()) return cached;
+  }
   ABSL_ASSIGN_OR_RETURN(TranslatedProgram translated, TranslateProgram(path, options));
   absl::StatusOr<belay::Program> program = OpenTranslated(std::move(translated));
   if (program.ok()) return program;

@@ -32,6 +32,8 @@ namespace belay::pte {
 //   kUnimplemented      an operator, feature or version that Belay does not support
 //   kResourceExhausted  a limit
 //   errors of Program::Options::verifier for the file or a data file, and of ConvertDelegates
+//   errors of ConversionCache::Create, if the options name a folder. An entry that can't be used is
+//   ignored; payload_import/cached_program.h adds and replaces entries
 absl::StatusOr<belay::Program> OpenProgram(const std::string& path, const OpenOptions& options);
 
 // Opens a program in memory. `owner` keeps `file` alive; the program keeps the owners of `data`

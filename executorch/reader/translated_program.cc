@@ -211,6 +211,7 @@ absl::StatusOr<TranslatedProgram> TranslateProgramBytes(
     ABSL_ASSIGN_OR_RETURN(
         owners->converted,
         ConvertDelegates(convert_delegates, limits, program.metadata, parts, program.notes));
+    program.converted = owners->converted != nullptr;
   }
   AddOtherSegments(file, parts.named_data, parts.segments);
   parts.format = std::string(kFormatName);

@@ -26,6 +26,9 @@ struct OpenOptions {
   // Replaces delegates, e.g. XnnpackConverter (executorch/payload_import/delegate_converter.h);
   // null: delegates stay as the file has them.
   DelegateConverter convert_delegates = {};
+  // Folder with converted programs (conversion_cache.h), which are opened instead of their sources;
+  // "": none. Only for paths, and not with a verifier.
+  std::string weight_cache = {};
 };
 
 // Producer in the metadata of translated programs.
@@ -38,6 +41,7 @@ struct TranslatedProgram {
   ProgramParts parts;              // without `metadata` and `debug_info`
   Limits limits;                   // those of the options, in proportion to the file
   std::vector<std::string> notes;  // ConvertedDelegates::notes
+  bool converted = false;          // whether a delegate was converted
 };
 
 // Errors of OpenProgram, except those of OpenTranslated.

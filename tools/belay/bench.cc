@@ -95,9 +95,9 @@ int Bench(const BenchOptions& options) {
   const absl::StatusOr<BackendSettings> backend_options =
       ParseBackendOptions(options.backend_options);
   if (!backend_options.ok()) return ReportBadUsage(backend_options.status());
-  const auto session =
-      OpenSession(options.program, options.method, options.engine, options.threads, {},
-                  OpenOptionsFor({}, options.data, options.payloads), &*backend_options);
+  const auto session = OpenSession(
+      options.program, options.method, options.engine, options.threads, {},
+      OpenOptionsFor({}, options.data, options.payloads, options.weight_cache), &*backend_options);
   if (!session.ok()) return Report(session.status());
   const absl::Status used = CheckBackendsAreUsed(*backend_options, *(*session)->program);
   if (!used.ok()) return ReportBadUsage(used);
@@ -160,6 +160,7 @@ Command BenchCommand() {
                   WithoutLlm(BackendOptionFlag(&bench->backend_options)),
                   DataOption(&bench->data),
                   PayloadsOption(&bench->payloads),
+                  WeightCacheOption(&bench->weight_cache),
                   EngineOption(&bench->engine),
                   {"--json", &bench->json, "prints JSON"}},
       .footer =

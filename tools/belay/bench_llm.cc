@@ -164,7 +164,8 @@ absl::Status BenchLlm(const BenchOptions& options) {
   ABSL_RETURN_IF_ERROR(AddEngine(options.engine, kernels));
   ABSL_ASSIGN_OR_RETURN(
       const Program program,
-      OpenProgramFile(options.program, OpenOptionsFor({}, options.data, options.payloads)));
+      OpenProgramFile(options.program,
+                      OpenOptionsFor({}, options.data, options.payloads, options.weight_cache)));
   std::error_code error;
   const uint64_t bytes = std::filesystem::file_size(options.program, error);
   std::unique_ptr<ThreadPool> threads;

@@ -79,6 +79,7 @@ struct RunOptions {
   std::string dump;               // a directory; "" for none
   std::vector<std::string> data;  // files
   std::string payloads = "cpu";   // OpenOptionsFor
+  std::string weight_cache;       // a folder; "" for none
   std::vector<std::string> inputs;
   std::vector<std::string> sequence;
   std::vector<std::string> backend_options;  // ParseBackendOptions
@@ -156,6 +157,7 @@ struct BenchOptions {
   std::string program, method = "forward", engine = "highway";
   std::vector<std::string> data;    // files
   std::string payloads = "cpu";     // OpenOptionsFor
+  std::string weight_cache;         // a folder; "" for none
   std::vector<std::string> inputs;  // files; empty: random inputs
   uint64_t seed = 1;
   int64_t dynamic_size = 4;
@@ -175,6 +177,7 @@ struct ProfileOptions {
   std::string program, method = "forward", engine = "highway";
   std::vector<std::string> data;             // files
   std::string payloads = "cpu";              // OpenOptionsFor
+  std::string weight_cache;                  // a folder; "" for none
   std::vector<std::string> inputs;           // files; empty: random inputs
   std::string trace, html, compare, limits;  // files; "" for none
   uint64_t seed = 1;

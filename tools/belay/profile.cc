@@ -76,7 +76,8 @@ absl::Status ProfileMethod(const ProfileOptions& options) {
   ABSL_ASSIGN_OR_RETURN(
       const auto session,
       OpenSession(options.program, options.method, options.engine, options.threads,
-                  EventSink{.log = log.get()}, OpenOptionsFor({}, options.data, options.payloads)));
+                  EventSink{.log = log.get()},
+                  OpenOptionsFor({}, options.data, options.payloads, options.weight_cache)));
   std::vector<Event> events(log->events().begin(), log->events().end());
   Method& method = *session->method;
   ABSL_ASSIGN_OR_RETURN(const CallInputs inputs,
@@ -192,6 +193,7 @@ Command ProfileCommand() {
            ThreadsOption(&profile->threads),
            DataOption(&profile->data),
            PayloadsOption(&profile->payloads),
+           WeightCacheOption(&profile->weight_cache),
            EngineOption(&profile->engine),
            {"--json", &profile->json, "prints all figures as JSON", {.excludes = {"--compare"}}}},
       .footer = "Example: belay profile model.belay --runs 100 --trace model.perfetto-trace",

@@ -1,16 +1,20 @@
 #include "tools/belay/program_file.h"
 
 #include <cstring>
+#include <iostream>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/aot/cpu_backend.h"
+#include "executorch/payload_import/cached_program.h"
 #include "executorch/payload_import/delegate_converter.h"
 #include "executorch/reader/open_any_program.h"
 #include "exir/ops/standard_ops.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/schema/file_format.h"
+#include "tools/belay/printing.h"
 
 namespace belay::tools {
 namespace {
@@ -36,14 +40,16 @@ bool IsProgramFile(absl::Span<const std::byte> file) {
 }
 
 absl::StatusOr<Program> OpenProgramFile(const std::string& path, const pte::OpenOptions& options) {
-  return pte::OpenAnyProgram(path, options);
+  return pte::OpenWithCache(path, options, [](std::string_view note) {
+    std::cerr << "belay: warning: " << OneLine(note) << "\n";
+  });
 }
 
 pte::OpenOptions OpenOptionsFor(const Program::Options& program,
                                 const std::vector<std::string>& data_files,
-                                const std::string& payloads) {
+                                const std::string& payloads, const std::string& weight_cache) {
   return {program, data_files,
-          payloads == "cpu" ? CpuConverter(/*threads=*/1) : pte::DelegateConverter()};
+          payloads == "cpu" ? CpuConverter(/*threads=*/1) : pte::DelegateConverter(), weight_cache};
 }
 
 Option PayloadsOption(std::string* payloads) {
@@ -52,6 +58,14 @@ Option PayloadsOption(std::string* payloads) {
           "executes XNNPACK delegates of an ExecuTorch program with the kernels of the CPU backend "
           "(cpu), or with XNNPACK (library)",
           {.one_of = {"cpu", "library"}}};
+}
+
+Option WeightCacheOption(std::string* weight_cache) {
+  return {"--weight-cache",
+          weight_cache,
+          "a folder for the compiled XNNPACK delegates of ExecuTorch programs and their packed "
+          "weights: later calls open them without compiling",
+          {.excludes = {"--payloads"}}};
 }
 
 Option DataOption(std::vector<std::string>* data_files) {

@@ -1,5 +1,6 @@
 // Commands on ExecuTorch programs.
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,29 @@ TEST_F(PteCommandsTest, RunMatchesExecuTorchOutputs) {
   // The headers differ: NumPy pads them differently.
   const std::string got = Read(Path("out/0.npy")), expected = Read(Sample("add.forward.out0.npy"));
   EXPECT_EQ(got.substr(got.size() - 24), expected.substr(expected.size() - 24));
+}
+
+TEST_F(PteCommandsTest, WeightCacheIsFilledAndUsed) {
+  RunOptions options{.program = Sample("xnn_convnet.pte"),
+                     .output_dir = Path("first"),
+                     .weight_cache = Path("cache")};
+  options.inputs = {Sample("xnn_convnet.forward.in0.npy")};
+  Outcome outcome = Capture([&] { return tools::Run(options); });
+  EXPECT_EQ(outcome.status, kBadInput);
+  EXPECT_THAT(outcome.errors, HasSubstr("cache is not a folder"));
+  std::filesystem::create_directory(Path("cache"));
+  for (const std::string folder : {"first", "second", "replaced"}) {
+    options.output_dir = Path(folder);
+    outcome = Capture([&] { return tools::Run(options); });
+    ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+    EXPECT_EQ(Read(Path(folder + "/0.npy")), Read(Path("first/0.npy")));
+    if (folder != "second") continue;
+    for (const auto& entry : std::filesystem::directory_iterator(Path("cache"))) {
+      std::filesystem::resize_file(entry.path(), 100);
+    }
+  }
+  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("belay: warning: weight cache: "),
+                                    HasSubstr(".key is damaged; it is replaced")));
 }
 
 // The library has no 4-bit weights.

@@ -72,7 +72,7 @@ absl::StatusOr<Methods> LoadMethods(const RunOptions& options,
       OpenSession(options.program, calls[0].method, options.engine, options.threads, events,
                   OpenOptionsFor(options.limits.ForPrograms(options.copy ? FileAccess::kCopy
                                                                          : FileAccess::kMap),
-                                 options.data, options.payloads),
+                                 options.data, options.payloads, options.weight_cache),
                   &backend_options));
   if (names.size() == 1) return methods;
   const Program& program = *methods.session->program;
@@ -207,6 +207,7 @@ Command RunCommand() {
            {"--repeat", &run->repeat, "number of executions", {.least = 1}},
            DataOption(&run->data),
            PayloadsOption(&run->payloads),
+           WeightCacheOption(&run->weight_cache),
            EngineOption(&run->engine),
            ThreadsOption(&run->threads),
            BackendOptionFlag(&run->backend_options),

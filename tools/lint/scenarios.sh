@@ -7,7 +7,7 @@ table=exir/backend/SCENARIOS.md
 known=$(mktemp)
 trap 'rm -f "$known"' EXIT
 # "Suite.Name" of all tests, also with a line break after the comma.
-find exir backends conformance runtime tools -name '*_test.cc' -print0 | xargs -0 cat | tr '\n' ' ' |
+find exir backends conformance executorch runtime tools -name '*_test.cc' -print0 | xargs -0 cat | tr '\n' ' ' |
   grep -oE 'TEST(_F|_P)?\( *[A-Za-z0-9_]+, *[A-Za-z0-9_]+ *\)' |
   sed -E 's/.*\( *([A-Za-z0-9_]+), *([A-Za-z0-9_]+) *\)/\1.\2/' | sort -u > "$known"
 named=0
