@@ -49,7 +49,7 @@ extern "C" {
 
 /* ABI version of this header. A library supports callers compiled against its own version and
  * smaller ones. */
-#define BELAY_ABI_VERSION 5
+#define BELAY_ABI_VERSION 6
 
 /* ABI version of the library. */
 BELAY_API uint32_t belay_abi_version(void);
@@ -168,6 +168,11 @@ typedef struct belay_open_options {
   uint64_t limit_arena_bytes;  /* each for a method's tensors, scratch memory, delegates */
   uint64_t limit_instructions; /* per execution */
   uint64_t limit_work;         /* per execution, in multiply-adds */
+  /* Folder with ExecuTorch programs whose XNNPACK delegates are compiled; NULL: none. If it has an
+   * entry of the program, that is opened; damaged entries and those of other content are ignored.
+   * belay_program_open_compiled (belay_compiler.h) adds entries. Users that can write to the
+   * folder can replace programs. NOT_FOUND: not a folder. Since version 6. */
+  const char* weight_cache;
 } belay_open_options;
 
 /* Maps the file (.belay, or ExecuTorch's .pte) and validates all of it. NULL options: the defaults.
@@ -178,8 +183,8 @@ typedef struct belay_open_options {
  *   RESOURCE_EXHAUSTED  a limit */
 BELAY_API belay_status belay_program_open(const char* path, const belay_open_options* options,
                                           belay_program** program, belay_error** error);
-/* As belay_program_open, from memory that must stay unchanged until the program is freed. `copy`
- * and `data_files` must not be set. */
+/* As belay_program_open, from memory that must stay unchanged until the program is freed. `copy`,
+ * `data_files` and `weight_cache` must not be set. */
 BELAY_API belay_status belay_program_open_bytes(const void* bytes, size_t size,
                                                 const belay_open_options* options,
                                                 belay_program** program, belay_error** error);

@@ -133,6 +133,17 @@ BELAY_API const char* belay_lowered_report_html(const belay_lowered* lowered);
 /* The names of the backends that can be lowered to, comma separated. A static string. */
 BELAY_API const char* belay_backends(void);
 
+/* As belay_program_open, with the XNNPACK delegates of an ExecuTorch program (.pte) compiled for the
+ * CPU backend, which is faster than XNNPACK. Delegates that can't be compiled stay with XNNPACK.
+ * With `weight_cache`, a later call compiles nothing: an entry that is missing, damaged, or of other
+ * content or another release is written. That it can't be written is no error. `threads` compile, 0
+ * and 1: only the caller's. Since version 6.
+ *   UNIMPLEMENTED, RESOURCE_EXHAUSTED  also of compiling */
+BELAY_API belay_status belay_program_open_compiled(const char* path,
+                                                   const belay_open_options* options,
+                                                   int32_t threads, belay_program** program,
+                                                   belay_error** error);
+
 /* ---- Checking and describing ---- */
 
 typedef struct belay_verify_options {

@@ -138,7 +138,7 @@ static void ProgramsOfExecuTorchFindTheirDataFiles(void) {
   size_t size = 0;
   const void* bytes = TestFileBytes(TEST_PTE_EXTERNAL, &size);
   EXPECT_ERROR(belay_program_open_bytes(bytes, size, &options, &program, &error),
-               BELAY_INVALID_ARGUMENT, "neither copy nor data_files");
+               BELAY_INVALID_ARGUMENT, "no copy, data_files or weight_cache");
   names[0] = NULL;
   EXPECT_ERROR(belay_program_open(path, &options, &program, &error), BELAY_INVALID_ARGUMENT,
                "data_files[0]");

@@ -4,12 +4,12 @@
 
 #include "absl/types/span.h"
 #include "bindings/c/handles.h"
+#include "bindings/c/opened_program.h"
 #include "executorch/reader/open_any_program.h"
 #include "executorch/reader/program_kernels.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::c {
-namespace {
 
 absl::StatusOr<pte::OpenOptions> OpenOptionsOf(const belay_open_options* given) {
   ABSL_ASSIGN_OR_RETURN(const belay_open_options known, Known(given));
@@ -25,6 +25,7 @@ absl::StatusOr<pte::OpenOptions> OpenOptionsOf(const belay_open_options* given) 
   }
   if (known.limit_instructions != 0) limits.executed_instructions = known.limit_instructions;
   if (known.limit_work != 0) limits.executed_work = known.limit_work;
+  if (known.weight_cache != nullptr) options.weight_cache = known.weight_cache;
   return options;
 }
 
@@ -35,6 +36,8 @@ absl::StatusOr<std::unique_ptr<belay_program>> CreateProgram(Program program) {
   created->program = std::move(program);
   return created;
 }
+
+namespace {
 
 absl::StatusOr<std::unique_ptr<belay_program>> OpenFile(const char* path,
                                                         const belay_open_options* given) {
@@ -48,9 +51,10 @@ absl::StatusOr<std::unique_ptr<belay_program>> OpenMemory(const void* bytes, siz
                                                           const belay_open_options* given) {
   if (bytes == nullptr) return Missing("bytes");
   ABSL_ASSIGN_OR_RETURN(const pte::OpenOptions options, OpenOptionsOf(given));
-  if (!options.data_files.empty() || options.program.access != FileAccess::kMap) {
+  if (!options.data_files.empty() || options.program.access != FileAccess::kMap ||
+      !options.weight_cache.empty()) {
     return absl::InvalidArgumentError(
-        "expected neither copy nor data_files for a program in memory");
+        "expected no copy, data_files or weight_cache for a program in memory");
   }
   const auto file = absl::MakeConstSpan(static_cast<const std::byte*>(bytes), size);
   ABSL_ASSIGN_OR_RETURN(Program program, pte::OpenAnyProgramBytes(file, options.program));

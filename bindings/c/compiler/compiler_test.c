@@ -94,6 +94,43 @@ static void ConvertsExecuTorchPrograms(void) {
   belay_error_free(error);
 }
 
+static void OpensExecuTorchProgramsCompiled(void) {
+  const char* name = "executorch/reader/testdata/xnn_convnet.pte";
+  char folder[512];
+  const char* temporary = getenv("TEST_TMPDIR");
+  snprintf(folder, sizeof folder, "%s/belay_weight_cache_XXXXXX", temporary ? temporary : "/tmp");
+  REQUIRE(mkdtemp(folder) != NULL);
+  const belay_open_options options = {.struct_size = sizeof options, .weight_cache = folder};
+  for (int i = 0; i < 2; ++i) {
+    belay_program* program = NULL;
+    REQUIRE(belay_program_open_compiled(name, &options, 2, &program, NULL) == BELAY_OK);
+    belay_method* method = Load(program, "forward", NULL);
+    belay_backend_option threads = {.backend = "cpu", .name = "threads"};
+    EXPECT(belay_method_get_backend_option(method, &threads, NULL) == BELAY_OK);
+    belay_method_free(method);
+    belay_program_free(program);
+  }
+  /* The runtime part reads the entry. */
+  belay_program* program = NULL;
+  REQUIRE(belay_program_open(name, &options, &program, NULL) == BELAY_OK);
+  belay_method* method = Load(program, "forward", NULL);
+  belay_backend_option threads = {.backend = "cpu", .name = "threads"};
+  EXPECT(belay_method_get_backend_option(method, &threads, NULL) == BELAY_OK);
+  belay_method_free(method);
+  belay_program_free(program);
+  const belay_open_options missing = {.struct_size = sizeof missing, .weight_cache = "/missing"};
+  belay_error* error = NULL;
+  EXPECT(belay_program_open(name, &missing, &program, &error) == BELAY_NOT_FOUND);
+  EXPECT(strstr(belay_error_message(error), "/missing is not a folder") != NULL);
+  belay_error_free(error);
+  error = NULL;
+  EXPECT(belay_program_open_compiled(name, NULL, 257, &program, &error) == BELAY_INVALID_ARGUMENT);
+  EXPECT(strstr(belay_error_message(error), "threads: expected 0 to 256, got 257") != NULL);
+  belay_error_free(error);
+  EXPECT(belay_program_open_compiled(NULL, NULL, 0, &program, NULL) == BELAY_INVALID_ARGUMENT);
+  EXPECT(belay_program_open_compiled(name, NULL, 0, NULL, NULL) == BELAY_INVALID_ARGUMENT);
+}
+
 static void MethodsShareAProgram(void) {
   const belay_archive archives[] = {
       {.struct_size = sizeof *archives,
@@ -334,6 +371,7 @@ int main(void) {
   EXPECT(strstr(belay_backends(), "cpu,demo") != NULL);
   PathsAndBytesGiveTheSameProgram();
   ConvertsExecuTorchPrograms();
+  OpensExecuTorchProgramsCompiled();
   MethodsShareAProgram();
   ActivationsAreInBanks();
   RefusalsListNodes();

@@ -10,7 +10,7 @@ from ctypes import c_void_p
 
 from ._errors import Error
 
-ABI_VERSION = 4
+ABI_VERSION = 6
 MAX_RANK = 16
 
 # belay_kind.
@@ -113,7 +113,20 @@ class OpenOptions(_Sized):
         ("limit_arena_bytes", c_uint64),
         ("limit_instructions", c_uint64),
         ("limit_work", c_uint64),
+        ("weight_cache", c_char_p),
     ]
+
+
+class BankInfo(_Sized):
+    """belay_bank_info."""
+
+    _fields_ = [("struct_size", c_size_t), ("name", c_char_p), ("bytes", c_uint64), ("alignment", c_uint64)]
+
+
+class BankMemory(ctypes.Structure):
+    """belay_bank_memory."""
+
+    _fields_ = [("name", c_char_p), ("data", c_void_p), ("size", c_size_t)]
 
 
 class BackendOption(ctypes.Structure):
@@ -139,7 +152,7 @@ class MethodOptions(_Sized):
         ("state", c_void_p),
         ("backend_options", POINTER(BackendOption)),
         ("num_backend_options", c_size_t),
-        ("banks", c_void_p),
+        ("banks", POINTER(BankMemory)),
         ("num_banks", c_size_t),
     ]
 
@@ -326,6 +339,7 @@ _FALLIBLE = {
     "belay_tensor_copy": [_TENSOR, _TENSOR],
     "belay_program_open": [c_char_p, POINTER(OpenOptions), _HANDLE],
     "belay_program_open_bytes": [c_void_p, c_size_t, POINTER(OpenOptions), _HANDLE],
+    "belay_program_bank": [c_void_p, c_char_p, c_size_t, POINTER(BankInfo)],
     "belay_state_create": [c_void_p, POINTER(c_char_p), c_size_t, _HANDLE],
     "belay_state_get": [c_void_p, c_char_p, _TENSOR],
     "belay_state_save": [c_void_p, _HANDLE],
@@ -340,6 +354,7 @@ _FALLIBLE = {
     "belay_method_call": [c_void_p, c_void_p, c_size_t, c_void_p, c_size_t, c_void_p],
 }
 _FALLIBLE_OF_COMPILER = {
+    "belay_program_open_compiled": [c_char_p, POINTER(OpenOptions), c_int32, _HANDLE],
     "belay_lower": [POINTER(Archive), c_size_t, POINTER(LowerOptions), _HANDLE],
     "belay_verify": [POINTER(File), POINTER(File), POINTER(VerifyOptions), POINTER(c_int32), _HANDLE],
     "belay_inspect": [POINTER(File), _HANDLE],
@@ -380,6 +395,7 @@ _OTHERS = {
     "belay_bytes_free": (None, [c_void_p]),
     "belay_program_free": (None, [c_void_p]),
     "belay_program_num_methods": (c_size_t, [c_void_p]),
+    "belay_program_num_banks": (c_size_t, [c_void_p, c_char_p]),
     "belay_program_method_name": (c_char_p, [c_void_p, c_size_t]),
     "belay_state_free": (None, [c_void_p]),
     "belay_state_num_buffers": (c_size_t, [c_void_p]),

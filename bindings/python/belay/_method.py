@@ -8,7 +8,7 @@ import threading
 from ctypes import c_size_t, c_void_p
 from typing import Any, Dict, List, Optional
 
-from . import _tensors
+from . import _banks, _tensors
 from ._backend_options import BackendOptions, OptionValue, option_of, options_of, value_of
 from ._errors import Error
 from ._library import (
@@ -115,12 +115,14 @@ class Method:
         backend_options: Optional[BackendOptions],
         returns: Optional[str],
         source: Optional[str],
+        banks: Optional[_banks.Banks] = None,
     ):
         options = MethodOptions(num_threads=threads, state=state.value if state else None)
         options.backend_options, options.num_backend_options = options_of(backend_options)
+        options.banks, options.num_banks, memory = _banks.memory_of(program, name, banks)
         handle = c_void_p()
         call("belay_method_load", program.value, name.encode(), byref(options), byref(handle))
-        self._handle = Handle(handle, lib.belay_method_free, program, state)
+        self._handle = Handle(handle, lib.belay_method_free, program, state, memory)
         self.name = name
         method = self._handle.value
         self.lock = lock

@@ -8,10 +8,11 @@ import threading
 from ctypes import c_char, c_void_p
 from typing import Any, Dict, Iterator, List, Optional, Union
 
-from . import _tensors
+from . import _banks, _tensors
 from ._backend_options import BackendOptions, OptionValue, options_of
 from ._errors import Error
 from ._library import (
+    LOWERS,
     Handle,
     OpenOptions,
     ProfileOptions,
@@ -94,8 +95,10 @@ class Program:
         backend_options: Optional[BackendOptions] = None,
         returns: Optional[str] = None,
         source: Optional[str] = None,
+        banks: Optional[_banks.Banks] = None,
     ):
         self._handle = handle
+        self._banks = banks
         self._threads = threads
         self._backend_options = backend_options
         if returns is not None:
@@ -110,6 +113,7 @@ class Program:
         count = lib.belay_program_num_methods(handle.value)
         self._names = [lib.belay_program_method_name(handle.value, i).decode("utf-8", "replace") for i in range(count)]
         self._default = "forward" if "forward" in self._names or count != 1 else self._names[0]
+        _banks.check_names(handle, self._names, banks)
 
     @property
     def methods(self) -> List[str]:
@@ -134,7 +138,15 @@ class Program:
                         raise
                     state = None  # methods have different buffers of one name: each has its own
                 method = Method(
-                    self._handle, name, self._threads, state, self._lock, self._backend_options, self._returns, self._source
+                    self._handle,
+                    name,
+                    self._threads,
+                    state,
+                    self._lock,
+                    self._backend_options,
+                    self._returns,
+                    self._source,
+                    self._banks,
                 )
                 self._loaded[name] = method
             return method
@@ -167,6 +179,13 @@ class Program:
         """Describes the outputs, as `inputs` does."""
         return [output.describe() for output in self._method(method or self._default).outputs]
 
+    def banks(self, method: Optional[str] = None) -> List[Dict[str, Any]]:
+        """Describes the memory banks of a method: name, bytes and alignment. The only one of most programs is "".
+
+        `load(banks=…)` accepts memory for them.
+        """
+        return _banks.describe(self._handle, method or self._default)
+
     # --- State ---
 
     @property
@@ -195,7 +214,10 @@ class Program:
             method.reset_state()
 
     def fork(self) -> "Program":
-        """Returns a program with the same file and a copy of the state, for another thread or another sequence."""
+        """Returns a program with the same file and a copy of the state, for another thread or another sequence.
+
+        Its banks are in memory of the library.
+        """
         copy = Program(
             self._handle,
             self._threads,
@@ -291,6 +313,7 @@ def open_program(
     backend_options: Optional[BackendOptions] = None,
     returns: Optional[str] = None,
     source_kind: Optional[str] = None,
+    banks: Optional[_banks.Banks] = None,
     **limits: Any,
 ) -> Program:
     """Opens a program file or its bytes."""
@@ -298,9 +321,12 @@ def open_program(
     options = OpenOptions(**limits)
     if isinstance(source, (str, os.PathLike)):
         path = os.path.abspath(os.fspath(source))
-        call("belay_program_open", os.fsencode(path), byref(options), byref(handle))
+        if options.weight_cache and LOWERS:
+            call("belay_program_open_compiled", os.fsencode(path), byref(options), threads, byref(handle))
+        else:
+            call("belay_program_open", os.fsencode(path), byref(options), byref(handle))
         owner = Handle(handle, lib.belay_program_free)
-        return Program(owner, threads, None, path, report, backend_options, returns, source_kind)
+        return Program(owner, threads, None, path, report, backend_options, returns, source_kind, banks)
     if not isinstance(source, (bytes, bytearray, memoryview)):
         raise TypeError(f"expected a path or bytes, got {type(source).__name__}")
     # The memory must be aligned, so that constants are used in place.
@@ -311,7 +337,7 @@ def open_program(
     ctypes.memmove(address, content, len(content))
     call("belay_program_open_bytes", address, len(content), byref(options), byref(handle))
     owner = Handle(handle, lib.belay_program_free, memory)
-    return Program(owner, threads, content, None, report, backend_options, returns, source_kind)
+    return Program(owner, threads, content, None, report, backend_options, returns, source_kind, banks)
 
 
 def load(
@@ -321,6 +347,8 @@ def load(
     backend_options: Optional[BackendOptions] = None,
     data_files: Optional[List[str]] = None,
     copy: bool = False,
+    banks: Optional[_banks.Banks] = None,
+    weight_cache: Union[str, os.PathLike, None] = None,
     returns: Optional[str] = None,
     limit_arena_bytes: int = 0,
     limit_instructions: int = 0,
@@ -336,6 +364,11 @@ def load(
       data_files: files with tensors by name: parameter files, which replace parameters of the
         program, or data files (.ptd) of an ExecuTorch program.
       copy: copies the file instead of mapping it, in case other processes change it.
+      banks: memory for banks of the program (`Program.banks`), a writable buffer by name, such as a bytearray or a
+        NumPy array; the library allocates the others. All methods use it, one at a time, and nothing else may.
+      weight_cache: a folder for XNNPACK delegates of ExecuTorch programs (.pte) that are compiled for the CPU backend,
+        with their packed weights. The first load fills it; later ones, also of other processes, compile nothing.
+        Damaged files in it are replaced. The package belay-runtime only reads it.
       returns: "torch" or "numpy": the kind of results. None: that of the first tensor that is passed, else NumPy arrays.
       limit_arena_bytes, limit_instructions, limit_work: limits of a method's memory and of a call; 0: the defaults, in
         proportion to the file.
@@ -352,6 +385,8 @@ def load(
         None,
         backend_options,
         returns,
+        banks=banks,
+        weight_cache=None if weight_cache is None else os.fsencode(weight_cache),
         copy=int(copy),
         data_files=files,
         num_data_files=count,

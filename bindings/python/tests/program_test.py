@@ -1,6 +1,7 @@
 """Programs, state, errors and reports, without torch and NumPy. program_test.py ZOO"""
 
 import array
+import ctypes
 import os
 import subprocess
 import sys
@@ -73,6 +74,52 @@ class ProgramTest(unittest.TestCase):
         belay.lower(archive("mlp"), progress=lambda phase, done: phases.append(phase))
         self.assertIn("import", phases)
         self.assertIn("cpu", belay.backends())
+
+    def test_memory_banks_of_the_caller(self):
+        image = memoryview(array.array("f", [0.5] * 64)).cast("B").cast("f", [1, 1, 8, 8])
+        source = archive("digits_cnn")
+        expected = bytes(belay.lower(source, backends="none")(image))
+        content = belay.lower(source, backends="none", banks=["dtcm=8K", "sram=unlimited:128"]).to_bytes()
+        described = belay.load(content).banks()
+        self.assertEqual([bank["name"] for bank in described], ["dtcm", "sram"])
+        self.assertEqual(described[1]["alignment"], 128)
+        sizes = {bank["name"]: bank["bytes"] for bank in described}
+        memory = bytearray(sizes["sram"] + 128)
+        at = -ctypes.addressof(ctypes.c_char.from_buffer(memory)) % 128
+        sram = memoryview(memory)[at : at + sizes["sram"]]
+        program = belay.load(content, banks={"sram": sram})
+        self.assertEqual(bytes(program(image)), expected)
+        self.assertNotEqual(bytes(sram), bytes(len(sram)))
+        self.assertEqual(bytes(program.fork()(image)), expected)
+        self.assert_error("INVALID_ARGUMENT", "unknown bank 'ram'", belay.load, content, banks={"ram": sram})
+        small = belay.load(content, banks={"sram": sram[:64]})
+        self.assert_error("INVALID_ARGUMENT", "memory of bank 'sram': expected at least", small, image)
+        shifted = belay.load(content, banks={"sram": memoryview(memory)[at + 1 :]})
+        self.assert_error("INVALID_ARGUMENT", "multiple of 128", shifted, image)
+        fixed = belay.load(content, banks={"sram": bytes(memory)})
+        self.assert_error("INVALID_ARGUMENT", "bank 'sram': expected writable contiguous memory", fixed, image)
+        self.assertEqual([bank["name"] for bank in belay.lower(archive("mlp")).banks()], [""])
+
+    def test_weight_cache(self):
+        pte = belay.lower(archive("digits_cnn"), format="pte", backends="xnnpack").to_bytes()
+        image = memoryview(array.array("f", [0.5] * 64)).cast("B").cast("f", [1, 1, 8, 8])
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "digits.pte")
+            with open(path, "wb") as file:
+                file.write(pte)
+            cache = os.path.join(folder, "cache")
+            self.assert_error("NOT_FOUND", "is not a folder", belay.load, path, weight_cache=cache)
+            os.mkdir(cache)
+            expected = bytes(belay.load(path, weight_cache=cache)(image))
+            files = sorted(os.listdir(cache))
+            self.assertEqual([os.path.splitext(name)[1] for name in files], [".belay", ".key"])
+            self.assertEqual(bytes(belay.load(path, weight_cache=cache)(image)), expected)
+            with open(os.path.join(cache, files[0]), "r+b") as file:
+                file.seek(-1, os.SEEK_END)
+                file.write(b"?")
+            self.assertEqual(bytes(belay.load(path, weight_cache=cache)(image)), expected)
+            self.assertEqual(sorted(os.listdir(cache)), files)
+        self.assert_error("INVALID_ARGUMENT", "weight_cache for a program in memory", belay.load, pte, weight_cache=".")
 
     def test_options_of_backends(self):
         content = belay.lower(archive("mlp"), backends="cpu").to_bytes()
