@@ -9,6 +9,7 @@ FUZZ_TARGETS = [
     "command_line",
     "companion_data",
     "differential",
+    "etdump_file",
     "generated_program",
     "gguf",
     "mutated_program",
