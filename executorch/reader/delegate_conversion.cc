@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/program/metadata_path.h"
 
@@ -51,9 +50,10 @@ absl::StatusOr<std::vector<DelegateTensor>> TensorsOf(
   return tensors;
 }
 
-// The delegates of a method, with the tensors of their calls.
-absl::Status AddDelegates(const schema::Method& method, const ProgramParts& parts,
-                          std::vector<ForeignDelegate>& delegates) {
+// The delegates of a method, with the tensors of their calls. `problems` are parallel: why a
+// delegate can't be converted, or OK.
+void AddDelegates(const schema::Method& method, const ProgramParts& parts,
+                  std::vector<ForeignDelegate>& delegates, std::vector<absl::Status>& problems) {
   const size_t first = delegates.size();
   for (const schema::Delegate& wire : method.delegates()) {
     ForeignDelegate& added = delegates.emplace_back();
@@ -62,25 +62,26 @@ absl::Status AddDelegates(const schema::Method& method, const ProgramParts& part
     added.backend_id = wire.backend_id();
     added.payload = parts.segments[wire.segment()].bytes;
   }
+  problems.resize(delegates.size());
   std::vector<bool> called(delegates.size() - first, false);
   for (const schema::Instruction& instruction : method.instructions()) {
     if (!instruction.has_delegate()) continue;
     const schema::DelegateCall& call = instruction.delegate();
     ForeignDelegate& delegate = delegates[first + call.delegate()];
     absl::StatusOr<std::vector<DelegateTensor>> arguments = TensorsOf(method, call.arguments());
-    if (!arguments.ok()) return Annotate(arguments.status(), PlaceOf(delegate));
     absl::StatusOr<std::vector<DelegateTensor>> outputs = TensorsOf(method, call.outputs());
-    if (!outputs.ok()) return Annotate(outputs.status(), PlaceOf(delegate));
-    if (called[call.delegate()] &&
+    absl::Status& problem = problems[first + call.delegate()];
+    problem.Update(arguments.status());
+    problem.Update(outputs.status());
+    if (problem.ok() && called[call.delegate()] &&
         !(delegate.arguments == *arguments && delegate.outputs == *outputs)) {
-      return absl::UnimplementedError(
-          absl::StrCat(PlaceOf(delegate), ": several calls with tensors of different types"));
+      problem = absl::UnimplementedError("several calls with tensors of different types");
     }
+    if (!problem.ok()) continue;
     called[call.delegate()] = true;
     delegate.arguments = *std::move(arguments);
     delegate.outputs = *std::move(outputs);
   }
-  return absl::OkStatus();
 }
 
 // Adds entries; those with a key and bytes of the file are the file's.
@@ -116,21 +117,32 @@ absl::StatusOr<std::shared_ptr<const void>> ConvertDelegates(const DelegateConve
                                                              ProgramParts& parts,
                                                              std::vector<std::string>& notes) {
   std::vector<ForeignDelegate> delegates;
+  std::vector<absl::Status> problems;
   for (const schema::Method& method : metadata.methods()) {
-    ABSL_RETURN_IF_ERROR(AddDelegates(method, parts, delegates));
+    AddDelegates(method, parts, delegates, problems);
   }
-  if (delegates.empty()) return nullptr;
-  ABSL_ASSIGN_OR_RETURN(
-      ConvertedDelegates converted,
-      converter(delegates, NamedData(parts.named_data), limits, parts.file.size()));
+  std::vector<ForeignDelegate> offered;
+  for (size_t i = 0; i < delegates.size(); ++i) {
+    if (problems[i].ok()) {
+      offered.push_back(std::move(delegates[i]));
+    } else {
+      notes.push_back(absl::StrCat(PlaceOf(delegates[i]), " stays with ", delegates[i].backend_id,
+                                   ": ", problems[i].message()));
+    }
+  }
+  if (offered.empty()) return nullptr;
+  ABSL_ASSIGN_OR_RETURN(ConvertedDelegates converted,
+                        converter(offered, NamedData(parts.named_data), limits, parts.file.size()));
   notes.insert(notes.end(), std::make_move_iterator(converted.notes.begin()),
                std::make_move_iterator(converted.notes.end()));
-  const bool all = std::all_of(converted.delegates.begin(), converted.delegates.end(),
+  const bool all = offered.size() == delegates.size() &&
+                   std::all_of(converted.delegates.begin(), converted.delegates.end(),
                                [](const auto& delegate) { return delegate.has_value(); });
   if (all) parts.named_data.clear();
-  size_t next = 0;
+  size_t index = 0, next = 0;
   for (schema::Method& method : *metadata.mutable_methods()) {
     for (schema::Delegate& delegate : *method.mutable_delegates()) {
+      if (!problems[index++].ok()) continue;
       const std::optional<ConvertedDelegate>& replacement = converted.delegates[next++];
       if (!replacement.has_value()) continue;
       delegate.set_backend_id(replacement->backend_id);

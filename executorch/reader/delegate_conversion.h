@@ -62,9 +62,8 @@ using DelegateConverter = std::function<absl::StatusOr<ConvertedDelegates>(
 
 // Calls the converter, appends its notes to `notes`, and replaces the delegates in `metadata` and `parts`, whose named data is
 // sorted by key. If all are replaced, the file's named data is removed: only delegates use it.
-// Returns the owner of the new bytes, null if nothing was converted.
-//   kUnimplemented    a delegate with an argument that is not a tensor, or with several calls whose
-//                     tensors differ
+// Delegates with an argument that is not a tensor, or with several calls whose tensors differ, are
+// not converted, with a note. Returns the owner of the new bytes, null if nothing was converted.
 //   kInvalidArgument  new named data with a key of the file and other bytes
 //   errors of the converter
 // Postcondition of an error: `metadata` and `parts` are not used any more.
