@@ -7,8 +7,9 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <ctime>
-#include <filesystem>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -93,13 +94,13 @@ absl::StatusOr<ConversionCache> ConversionCache::Create(const std::string& path,
     return absl::InvalidArgumentError(
         "expected no weight cache for a program whose signature is checked: entries have none");
   }
-  std::error_code error;
-  if (!std::filesystem::is_directory(options.weight_cache, error)) {
-    return error == std::errc::no_such_file_or_directory || !error
-               ? absl::NotFoundError(
-                     absl::StrCat("weight cache: ", options.weight_cache, " is not a folder"))
-               : SystemError(options.weight_cache, error.value());
+  struct stat folder = {};
+  const int error = ::stat(options.weight_cache.c_str(), &folder) != 0 ? errno : 0;
+  if (error == ENOENT || (error == 0 && !S_ISDIR(folder.st_mode))) {
+    return absl::NotFoundError(
+        absl::StrCat("weight cache: ", options.weight_cache, " is not a folder"));
   }
+  if (error != 0) return SystemError(options.weight_cache, error);
   ConversionCache cache;
   cache.options_ = options;
   cache.sources_ = {path};
@@ -109,16 +110,15 @@ absl::StatusOr<ConversionCache> ConversionCache::Create(const std::string& path,
     ABSL_ASSIGN_OR_RETURN(const FileFacts facts, FactsOf(source, -1));
     cache.identities_.push_back(facts.identity);
     cache.newest_ = std::max(cache.newest_, facts.changed);
-    const std::filesystem::path absolute = std::filesystem::canonical(source, error);
-    if (error) return SystemError(source, error.value());
+    char* const absolute = ::realpath(source.c_str(), nullptr);
+    if (absolute == nullptr) return SystemError(source, errno);
     // The size separates the paths.
-    absl::StrAppend(&paths, absolute.native().size(), " ", absolute.native());
+    absl::StrAppend(&paths, std::strlen(absolute), " ", absolute);
+    std::free(absolute);
   }
-  const std::string name =
-      absl::StrCat(std::filesystem::path(path).filename().native().substr(0, kNameBytes), "-",
-                   absl::BytesToHexString(Sha256(paths)).substr(0, 16));
-  const std::string place =
-      (std::filesystem::path(options.weight_cache) / std::filesystem::path(name)).native();
+  const std::string name = path.substr(path.rfind('/') + 1).substr(0, kNameBytes);
+  const std::string place = absl::StrCat(options.weight_cache, "/", name, "-",
+                                         absl::BytesToHexString(Sha256(paths)).substr(0, 16));
   cache.program_path_ = place + ".belay";
   cache.key_path_ = place + ".key";
   return cache;

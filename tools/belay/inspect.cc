@@ -3,10 +3,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "executorch/reader/event_dump.h"
 #include "runtime/core/mapped_file.h"
-#include "runtime/core/status_macros.h"
 #include "tools/belay/command.h"
 #include "tools/belay/inspect_archive.h"
+#include "tools/belay/inspect_events.h"
 #include "tools/belay/inspect_program.h"
 #include "tools/belay/printing.h"
 #include "tools/belay/program_file.h"
@@ -14,11 +15,6 @@
 
 namespace belay::tools {
 namespace {
-
-absl::StatusOr<bool> IsProgram(const std::string& path) {
-  ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
-  return IsProgramFile(file->bytes());
-}
 
 // Returns an error in the combination of options, or "".
 std::string Problem(const InspectOptions& options) {
@@ -39,9 +35,11 @@ std::string Problem(const InspectOptions& options) {
 
 int Inspect(const InspectOptions& options) {
   const WithinLimits limits(options.limits, {options.file});
-  const absl::StatusOr<bool> is_program = IsProgram(options.file);
-  if (!is_program.ok()) return Report(is_program.status());
-  return Report(*is_program ? InspectProgram(options) : InspectArchive(options));
+  const auto file = MappedFile::Open(options.file);
+  if (!file.ok()) return Report(file.status());
+  if (pte::IsEventDump((*file)->bytes())) return Report(InspectEvents(options));
+  return Report(IsProgramFile((*file)->bytes()) ? InspectProgram(options)
+                                                : InspectArchive(options));
 }
 
 Command InspectCommand() {
@@ -49,8 +47,8 @@ Command InspectCommand() {
   return {
       .name = "inspect",
       .about =
-          "Prints the content of an archive (.pt2), of saved programs (.bir) or of a program file "
-          "(.belay, .pte).",
+          "Prints the content of an archive (.pt2), of saved programs (.bir), of a program file "
+          "(.belay, .pte) or of profiling events (.etdp).",
       .options = WithLimits(
           {{"file", &inspect->file, "the file", {.required = true}},
            DataOption(&inspect->data),

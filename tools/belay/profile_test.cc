@@ -154,6 +154,27 @@ TEST_F(ProfileCommandTest, WritesAnEtDump) {
   EXPECT_EQ(events.Get(0)->profile_event()->instruction_id(), -1);
 }
 
+TEST_F(ProfileCommandTest, InspectPrintsEtDumps) {
+  ASSERT_EQ(Profiled({.program = LowerZoo("mlp", "demo"), .trace = Path("t.etdp")}).status, kDone);
+  const Outcome shown = Capture([&] { return Inspect({.file = Path("t.etdp")}); });
+  ASSERT_EQ(shown.status, kDone) << shown.errors;
+  EXPECT_THAT(shown.output, HasSubstr("Execute: "));
+  EXPECT_THAT(shown.output, HasSubstr("\n  Method::execute: 1 times, total "));
+  const Outcome outcome = Capture([&] { return Inspect({.file = Path("t.etdp"), .json = true}); });
+  ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+  const json blocks = json::parse(outcome.output)["blocks"];
+  ASSERT_EQ(blocks.size(), 2);
+  EXPECT_EQ(blocks[1]["events"][0]["name"], "Method::execute");
+  EXPECT_EQ(blocks[1]["events"][0]["mean"], blocks[1]["events"][0]["total"]);
+  const Outcome refused = Capture([&] { return Inspect({.file = Path("t.etdp"), .size = true}); });
+  EXPECT_EQ(refused.status, kBadInput);
+  EXPECT_THAT(refused.errors, HasSubstr("expected no option other than --json"));
+  const Outcome damaged = Capture(
+      [&] { return Inspect({.file = Write("d.etdp", Read(Path("t.etdp")).substr(0, 80))}); });
+  EXPECT_EQ(damaged.status, kBadInput);
+  EXPECT_THAT(damaged.errors, HasSubstr("damaged"));
+}
+
 TEST_F(ProfileCommandTest, ComparesWithAnEarlierProfile) {
   const std::string program = LowerZoo("mlp", "none");
   const Outcome before = Profiled({.program = program, .json = true});
