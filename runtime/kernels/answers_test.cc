@@ -54,8 +54,13 @@ TEST_F(CallCorpus, ThreadsDoNotChangeResults) {
         "aten.mul.Tensor f32[300000] f32[300000] -> f32",
         "aten.exp.default f32[300000]=1,2,3 -> f32",
         "aten.lt.Tensor f32[300000] f32[300000]=5 -> b8",
-        "aten.add.Tensor f32[300000] f32[1] 1 -> f32",
-        "aten.relu.default f32[1000,200]:t -> f32:t"}) {
+        "aten.add.Tensor f32[300000] f32[1] 1 -> f32", "aten.relu.default f32[1000,200]:t -> f32:t",
+        // The first index out of range, 9, in the order of the positions.
+        "aten.index.Tensor f32[5,300] [i64[500]=0,1,2,3,4,9,8] -> f32",
+        "aten.embedding.default f32[5,300] i64[500]=0,1,2,3,4,9,8 -1 false false -> f32",
+        "aten.index_put.default f32[5,300] [i64[500]=0,1,2,3,4,9,8] f32[500,300] true -> f32",
+        "aten.scatter_add.default f32[300,5] 1 i64[300,500]=0,1,2,3,4,9,8 f32[300,500] -> f32",
+        "aten.scatter_add.default f32[5,300] 0 i64[500,300]=0,1,2,3,4,9,8 f32[500,300] -> f32"}) {
     const TextCall call = TextCall::Parse(text);
     EXPECT_EQ(RunCall(*standard_, call, {.threads = &threads}).ToString(),
               RunCall(*standard_, call).ToString())

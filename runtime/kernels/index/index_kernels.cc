@@ -1,12 +1,16 @@
 // Processes calls in batches of positions. Indices are copied to a private buffer, checked there
 // and used from there, because an index tensor may alias the result.
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <limits>
 
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel_interface/kernel_arguments.h"
 #include "runtime/kernel_interface/shape_rules/gather.h"
+#include "runtime/kernels/element_copy/add_row.h"
+#include "runtime/kernels/element_copy/convert_run.h"
 #include "runtime/kernels/element_copy/copy_strided.h"
 #include "runtime/kernels/element_copy/element_update.h"
 #include "runtime/kernels/element_copy/run_source.h"
@@ -14,6 +18,7 @@
 #include "runtime/kernels/index/index.h"
 #include "runtime/kernels/operands/index_walk.h"
 #include "runtime/kernels/operands/operands.h"
+#include "runtime/kernels/operands/ranges.h"
 #include "runtime/kernels/operands/strided_view.h"
 
 namespace belay {
@@ -136,14 +141,44 @@ Pieces PiecesOf(const ElementBlock& block) {
 // table.
 enum class Move { kTake, kPut, kAdd };
 
+// Elements of a row for which a call of AddRow pays off.
+constexpr int64_t kLeastRow = 16;
+
+// to[c] += from[c] for c < length, of half precision.
+void AddHalves(DType dtype, const std::byte* from, int64_t length, std::byte* to) {
+  constexpr int64_t kAtOnce = 256;
+  float addends[kAtOnce], sums[kAtOnce];
+  for (int64_t c = 0; c < length; c += kAtOnce) {
+    const int64_t n = std::min(kAtOnce, length - c);
+    LoadFloats(dtype, from + 2 * c, static_cast<size_t>(n), addends);
+    LoadFloats(dtype, to + 2 * c, static_cast<size_t>(n), sums);
+    AddRow(addends, n, /*step=*/1, sums);
+    StoreFloats(sums, static_cast<size_t>(n), dtype, to + 2 * c);
+  }
+}
+
 // Adds pieces in order: blocks may be the same.
 void AddPieces(const IndexLoop& loop, int64_t length, const Places& places, int64_t n,
                std::byte* table, const std::byte* dense) {
   if (loop.dtype == DType::kFloat32) {
+    float* const to = reinterpret_cast<float*>(table);
+    const float* const from = reinterpret_cast<const float*>(dense);
+    if (length >= kLeastRow) {
+      for (int64_t i = 0; i < n; ++i) {
+        AddRow(from + places.dense[i], length, /*step=*/1, to + places.table[i]);
+      }
+      return;
+    }
     for (int64_t i = 0; i < n; ++i) {
-      float* const to = reinterpret_cast<float*>(table) + places.table[i];
-      const float* const from = reinterpret_cast<const float*>(dense) + places.dense[i];
-      for (int64_t c = 0; c < length; ++c) to[c] += from[c];
+      float* const sums = to + places.table[i];
+      const float* const row = from + places.dense[i];
+      for (int64_t c = 0; c < length; ++c) sums[c] += row[c];
+    }
+    return;
+  }
+  if (IsFloatingPoint(loop.dtype) && DTypeSize(loop.dtype) == 2 && length >= 4) {
+    for (int64_t i = 0; i < n; ++i) {
+      AddHalves(loop.dtype, dense + 2 * places.dense[i], length, table + 2 * places.table[i]);
     }
     return;
   }
@@ -194,10 +229,90 @@ void MoveBatch(const IndexLoop& loop, const Pieces& pieces, bool fills, const Pl
   }
 }
 
-// Runs the loop. `table` and `dense` have the same dtype. Indices are checked even if blocks have
-// no elements.
+// Keeps the positions whose offset in the table is in [first, last), in order. Returns their number.
+int64_t KeepPlaces(int64_t first, int64_t last, int64_t n, Places& places) {
+  int64_t kept = 0;
+  for (int64_t i = 0; i < n; ++i) {  // without branches, which random indices make slow
+    const int64_t at = places.table[i];
+    places.table[kept] = at;
+    places.dense[kept] = places.dense[i];
+    kept += at >= first && at < last ? 1 : 0;
+  }
+  return kept;
+}
+
+// Part of a loop: moves the blocks of positions [first, last), in order, if their offset in the table is in
+// [table_first, table_last).
+struct LoopPart {
+  int64_t first = 0, last = 0;
+  int64_t table_first = 0, table_last = std::numeric_limits<int64_t>::max();
+};
+
+// A loop whose positions were joined, with the traversal of its blocks.
+struct PreparedLoop {
+  const IndexLoop& loop;
+  Pieces pieces;
+  bool fills, empty;  // for MoveBatch; blocks without elements
+};
+
 template <Move kMove>
-absl::Status RunLoop(IndexLoop& loop, const TensorView& table, const TensorView& dense) {
+absl::Status RunPart(const PreparedLoop& prepared, const TensorView& table, const TensorView& dense,
+                     const LoopPart& part) {
+  const IndexLoop& loop = prepared.loop;
+  const int last = loop.positions.size() - 1;
+  const int64_t row = last < 0 ? 1 : loop.positions[last];
+  std::byte *const from = table.as<std::byte>(), *const to = dense.as<std::byte>();
+  const bool selects = part.table_last != std::numeric_limits<int64_t>::max();
+  Places places;
+  int64_t filled = 0;
+  const auto flush = [&] {
+    if (selects) filled = KeepPlaces(part.table_first, part.table_last, filled, places);
+    if (!prepared.empty && filled > 0) {
+      MoveBatch<kMove>(loop, prepared.pieces, prepared.fills, places, filled, from, to);
+    }
+    filled = 0;
+  };
+  // Offsets of a row of positions in each operand.
+  Sizes outer = loop.positions;
+  if (last >= 0) outer.erase(last);
+  for (int64_t at = part.first; at < part.last;) {
+    const int64_t row_start = at % row, row_end = std::min(row, row_start + part.last - at);
+    int64_t offsets[kMaxRank] = {};
+    for (size_t k = 0; k < loop.operands.size(); ++k) {
+      offsets[k] = OffsetAt(at / row, outer, loop.operands[k].index.strides);
+    }
+    const int64_t dense_offset = OffsetAt(at / row, outer, loop.dense);
+    for (int64_t start = row_start; start < row_end;) {
+      const int64_t n = std::min(row_end - start, kBatch - filled);
+      const absl::Status status = LoadPlaces(loop, offsets, dense_offset, start, n, filled, places);
+      if (!status.ok()) return status;
+      filled += n;
+      start += n;
+      if (filled == kBatch) flush();
+    }
+    at += row_end - row_start;
+  }
+  flush();
+  return absl::OkStatus();
+}
+
+// Divides [0, count) into ranges. body(first, last) returns a status. If one fails, the first failure in order
+// is that of body(0, count).
+template <class Body>
+absl::Status RunChecked(const KernelContext& context, int64_t count, double work, Body&& body) {
+  std::atomic<bool> failed = false;
+  RunRanges(context, count, /*step=*/1, work, [&](int, int64_t first, int64_t last) {
+    if (!body(first, last).ok()) failed = true;
+  });
+  return failed ? body(0, count) : absl::OkStatus();
+}
+
+// Runs the loop. `table` and `dense` have the same dtype. Indices are checked even if blocks have
+// no elements. Threads take positions if the dense tensor is written; otherwise parts of the table, so that
+// each of its elements is written in order.
+template <Move kMove>
+absl::Status RunLoop(const KernelContext& context, IndexLoop& loop, const TensorView& table,
+                     const TensorView& dense) {
   if (HasNoElements(loop.positions)) return absl::OkStatus();
   loop.dtype = table.dtype;
   const bool empty = HasNoElements(loop.block.sizes());
@@ -209,48 +324,35 @@ absl::Status RunLoop(IndexLoop& loop, const TensorView& table, const TensorView&
       fills ? ElementBlock(loop.block.sizes(), loop.block.from_strides(), loop.block.from_strides())
             : loop.block);
   if (fills) pieces.dense = Strides(pieces.dense.size(), 0);
-  const int last = loop.positions.size() - 1;
-  const int64_t row = last < 0 ? 1 : loop.positions[last];
-  std::byte *const from = table.as<std::byte>(), *const to = dense.as<std::byte>();
-  Places places;
-  int64_t filled = 0;
-  const auto flush = [&] {
-    if (!empty) MoveBatch<kMove>(loop, pieces, fills, places, filled, from, to);
-    filled = 0;
-  };
-  // Offsets of a row of positions in each operand.
-  Sizes at(std::max(last, 0), 0);
-  int64_t offsets[kMaxRank] = {}, dense_offset = 0;
-  while (true) {
-    for (int64_t start = 0; start < row;) {
-      const int64_t n = std::min(row - start, kBatch - filled);
-      const absl::Status status = LoadPlaces(loop, offsets, dense_offset, start, n, filled, places);
-      if (!status.ok()) return status;
-      filled += n;
-      start += n;
-      if (filled == kBatch) flush();
-    }
-    int d = last - 1;
-    for (; d >= 0; --d) {
-      const bool wraps = ++at[d] == loop.positions[d];
-      const int64_t step = wraps ? 1 - loop.positions[d] : 1;
-      for (size_t k = 0; k < loop.operands.size(); ++k) {
-        offsets[k] += step * loop.operands[k].index.strides[d];
-      }
-      dense_offset += step * loop.dense[d];
-      if (!wraps) break;
-      at[d] = 0;
-    }
-    if (d < 0) break;
+  const PreparedLoop prepared = {loop, pieces, fills, empty};
+  int64_t count = 1, extent = 1, width = 1;
+  for (int64_t size : loop.positions) count *= size;
+  for (int64_t size : loop.block.sizes()) width *= size;
+  for (const IndexLoop::Operand& operand : loop.operands) {
+    extent += (operand.dim.size - 1) * operand.dim.stride;
   }
-  flush();
-  return absl::OkStatus();
+  const double work = static_cast<double>(count) * static_cast<double>(width) * kElementWork;
+  if (kMove == Move::kTake) {
+    return RunChecked(context, count, work, [&](int64_t first, int64_t last) {
+      return RunPart<kMove>(prepared, table, dense, {.first = first, .last = last});
+    });
+  }
+  // Each thread checks all positions.
+  constexpr int64_t kLeastWidth = 4;
+  const auto run = [&](int64_t first, int64_t last) {
+    LoopPart part = {.last = count};
+    if (last - first < extent) part = {.last = count, .table_first = first, .table_last = last};
+    return RunPart<kMove>(prepared, table, dense, part);
+  };
+  if (width < kLeastWidth) return run(0, extent);
+  return RunChecked(context, extent, work, run);
 }
 
 // Runs the loop of at most kMost index tensors into `table`, with a dense tensor of the result's
 // sizes.
 template <Move kMove, size_t kMost>
-absl::Status RunOperands(const IndexWalk& walk, const TensorView& table, const TensorView& dense) {
+absl::Status RunOperands(const KernelContext& context, const IndexWalk& walk,
+                         const TensorView& table, const TensorView& dense) {
   IndexLoop::Operand operands[kMost];
   IndexLoop loop;
   for (size_t k = 0; k < walk.operands().size(); ++k) {
@@ -263,14 +365,15 @@ absl::Status RunOperands(const IndexWalk& walk, const TensorView& table, const T
     loop.dense.push_back(dense.strides[walk.first_position() + d]);
   }
   loop.block = walk.BlockFromSelf(dense.strides);
-  return RunLoop<kMove>(loop, table, dense);
+  return RunLoop<kMove>(context, loop, table, dense);
 }
 
 template <Move kMove>
-absl::Status RunWalk(const IndexWalk& walk, const TensorView& table, const TensorView& dense) {
+absl::Status RunWalk(const KernelContext& context, const IndexWalk& walk, const TensorView& table,
+                     const TensorView& dense) {
   // Most calls have one index tensor; initializing buffers for kMaxRank of them is slower.
-  if (walk.operands().size() == 1) return RunOperands<kMove, 1>(walk, table, dense);
-  return RunOperands<kMove, kMaxRank>(walk, table, dense);
+  if (walk.operands().size() == 1) return RunOperands<kMove, 1>(context, walk, table, dense);
+  return RunOperands<kMove, kMaxRank>(context, walk, table, dense);
 }
 
 // Whether RunRows supports the call: rows of a row-major table, contiguous indices, row-major
@@ -281,27 +384,31 @@ bool AreRows(const TensorView& table, const TensorView& index, const TensorView&
 
 // Fast path of the loop for the most frequent calls, without the general setup. `width`: elements
 // per row.
-absl::Status RunRows(const TensorView& table, bool wraps, const TensorView& index, int64_t width,
-                     const TensorView& out) {
+absl::Status RunRows(const KernelContext& context, const TensorView& table, bool wraps,
+                     const TensorView& index, int64_t width, const TensorView& out) {
   const int64_t total = index.numel();
   const IndexedDim dim = {table.sizes[0], width, wraps};
   const int64_t unit = static_cast<int64_t>(DTypeSize(table.dtype));
-  Places places;
-  int64_t indices[kBatch];
-  for (int64_t first = 0; first < total; first += kBatch) {
-    const int64_t n = std::min(kBatch, total - first);
-    LoadIndices(index, first, 1, n, indices);
-    for (int64_t i = 0; i < n; ++i) {
-      places.table[i] = 0;
-      places.dense[i] = (first + i) * width;
+  const auto run = [&](int64_t begin, int64_t end) {
+    Places places;
+    int64_t indices[kBatch];
+    for (int64_t first = begin; first < end; first += kBatch) {
+      const int64_t n = std::min(kBatch, end - first);
+      LoadIndices(index, first, 1, n, indices);
+      for (int64_t i = 0; i < n; ++i) {
+        places.table[i] = 0;
+        places.dense[i] = (first + i) * width;
+      }
+      const size_t outside = AddPlaces(indices, static_cast<size_t>(n), dim, places.table);
+      if (outside < static_cast<size_t>(n)) return IndexOutOfRange(indices[outside], dim.size, 0);
+      if (width == 0) continue;
+      CopyBlocks(table.as<const std::byte>(), places.table, out.as<std::byte>(), places.dense,
+                 static_cast<size_t>(n), unit, static_cast<size_t>(width * unit));
     }
-    const size_t outside = AddPlaces(indices, static_cast<size_t>(n), dim, places.table);
-    if (outside < static_cast<size_t>(n)) return IndexOutOfRange(indices[outside], dim.size, 0);
-    if (width == 0) continue;
-    CopyBlocks(table.as<const std::byte>(), places.table, out.as<std::byte>(), places.dense,
-               static_cast<size_t>(n), unit, static_cast<size_t>(width * unit));
-  }
-  return absl::OkStatus();
+    return absl::OkStatus();
+  };
+  const double work = static_cast<double>(total) * static_cast<double>(width) * kElementWork;
+  return RunChecked(context, total, work, run);
 }
 
 absl::Status Index(KernelContext& context, const IndexCall<KernelArguments>& call) {
@@ -313,9 +420,10 @@ absl::Status Index(KernelContext& context, const IndexCall<KernelArguments>& cal
   if (walk.operands().empty()) return CopyStrided(from, *out);
   const IndexWalk::Operand& first = walk.operands()[0];
   if (walk.operands().size() == 1 && first.dim == 0 && AreRows(from, first.index, *out)) {
-    return RunRows(from, /*wraps=*/true, first.index, out->numel() / first.index.numel(), *out);
+    return RunRows(context, from, /*wraps=*/true, first.index, out->numel() / first.index.numel(),
+                   *out);
   }
-  return RunWalk<Move::kTake>(walk, from, *out);
+  return RunWalk<Move::kTake>(context, walk, from, *out);
 }
 
 absl::Status Embedding(KernelContext& context, const EmbeddingCall<KernelArguments>& call) {
@@ -324,7 +432,7 @@ absl::Status Embedding(KernelContext& context, const EmbeddingCall<KernelArgumen
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, table.dtype, dims));
   if (AreRows(table, *indices, *out)) {
-    return RunRows(table, /*wraps=*/false, *indices, table.sizes[1], *out);
+    return RunRows(context, table, /*wraps=*/false, *indices, table.sizes[1], *out);
   }
   IndexLoop::Operand operand = {*indices, {table.sizes[0], table.strides[0], false}, 0};
   IndexLoop loop;
@@ -334,7 +442,7 @@ absl::Status Embedding(KernelContext& context, const EmbeddingCall<KernelArgumen
   loop.dense = out->strides;
   loop.dense.erase(last);
   loop.block = ElementBlock({table.sizes[1]}, {table.strides[1]}, {out->strides[last]});
-  return RunLoop<Move::kTake>(loop, table, *out);
+  return RunLoop<Move::kTake>(context, loop, table, *out);
 }
 
 // Masks, whose values follow separate rules, use the reference kernel.
@@ -366,8 +474,8 @@ absl::Status PutInto(const KernelContext& context, const TensorView& out,
   ABSL_ASSIGN_OR_RETURN(const TensorView from, ExpandTo(*values, walk.result_sizes()));
   if (HasNoElements(walk.result_sizes())) return absl::OkStatus();
   ABSL_RETURN_IF_ERROR(CheckBroadcastSteps("index_put", walk.result_sizes()));
-  return call.accumulate ? RunWalk<Move::kAdd>(walk, out, from)
-                         : RunWalk<Move::kPut>(walk, out, from);
+  return call.accumulate ? RunWalk<Move::kAdd>(context, walk, out, from)
+                         : RunWalk<Move::kPut>(context, walk, out, from);
 }
 
 absl::Status IndexPut(KernelContext& context, const IndexPutCall<KernelArguments>& call) {

@@ -176,8 +176,9 @@ TEST(IndexTest, PutOfRowsOfEveryLayout) {
 
 TEST(IndexTest, AccumulatesInOrder) {
   KernelComparison comparison;
-  for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kInt32, DType::kFloat16}) {
-    for (int64_t n : {0, 1, 7, 16, 65}) {
+  for (DType dtype :
+       {DType::kFloat32, DType::kFloat64, DType::kInt32, DType::kFloat16, DType::kBFloat16}) {
+    for (int64_t n : {0, 1, 3, 7, 16, 65, 300}) {
       for (Layout layout : kLayouts) {
         ASSERT_TRUE(comparison.Compare(
             {"aten.index_put.default",
@@ -191,6 +192,33 @@ TEST(IndexTest, AccumulatesInOrder) {
               IndicesOf({Sizes{9}}, DType::kInt64, Layout::kRowMajor),
               TestTensorSpec{dtype, {1}, Layout::kRowMajor, Values::kNormal, 0}, EValue(true)},
              {dtype}}));
+      }
+    }
+  }
+}
+
+// Large enough for several threads: positions of several dimensions, and tables with few or many blocks.
+TEST(IndexTest, DividesPositionsAndTables) {
+  KernelComparison comparison;
+  for (DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kInt8}) {
+    for (int64_t width : {1, 5, 40}) {
+      for (int64_t rows : {1, 2, 700}) {
+        for (Layout layout : {Layout::kRowMajor, Layout::kReversed}) {
+          const Sizes table = {rows, 3, width};
+          const auto indices = std::vector<TestTensorSpec>{
+              Places({301, 43}, -rows, DType::kInt64, layout), Places({301, 1}, 3)};
+          const TestTensorSpec values = {dtype, {301, 43, width}};
+          ASSERT_TRUE(comparison.Compare(
+              {"aten.index.Tensor",
+               {TestTensorSpec{dtype, table, layout, Values::kNormal, 0}, indices},
+               {dtype}}));
+          for (bool accumulate : {false, true}) {
+            ASSERT_TRUE(comparison.Compare(
+                {"aten.index_put.default",
+                 {TestTensorSpec{dtype, table}, indices, values, EValue(accumulate)},
+                 {dtype}}));
+          }
+        }
       }
     }
   }
