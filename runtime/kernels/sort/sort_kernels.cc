@@ -9,6 +9,7 @@
 #include "runtime/kernels/operands/element_access.h"
 #include "runtime/kernels/operands/gather_walk.h"
 #include "runtime/kernels/operands/operands.h"
+#include "runtime/kernels/operands/ranges.h"
 #include "runtime/kernels/sort/sort.h"
 
 namespace belay {
@@ -61,9 +62,12 @@ void TakeElements(DType dtype, const void* from, int64_t step, const Key* keys, 
   }
 }
 
+// Cost of an element of a row, in multiply-adds.
+constexpr double kSortWork = 64;
+
 // Makes the keys of each row along a dimension, of `copies` times its length, and writes the elements
-// and positions of the first `take` keys of sorted(keys). Precondition: the dtypes and ranks of all
-// tensors match.
+// and positions of the first `take` keys of sorted(keys). Threads divide the rows. Precondition: the dtypes
+// and ranks of all tensors match.
 template <class By, class Sorted>
 absl::Status TakeRows(const KernelContext& context, By, DType read_as, const TensorView& from,
                       int dim, bool descending, int64_t copies, int64_t take,
@@ -72,13 +76,13 @@ absl::Status TakeRows(const KernelContext& context, By, DType read_as, const Ten
   const int64_t count = from.sizes[dim];
   if (count >= kLongestNarrowRow)
     return absl::InternalError("the call changed after the kernel was chosen");
-  ABSL_ASSIGN_OR_RETURN(Key * keys, ScratchArray<Key>(context, copies * count));
+  ABSL_ASSIGN_OR_RETURN(
+      Key * memory, ScratchArray<Key>(context, CheckedInt(copies) * count * context.num_threads()));
   Sizes rows = from.sizes;
   rows[dim] = 1;
   const bool in_place = from.dtype == read_as && from.strides[dim] == 1;
-  for (StridedIterator<3> it(rows, {from.strides, values.strides, indices.strides}); !it.done();
-       it.Next()) {
-    const void* row = ElementAddress(from, it.offset(0));
+  const auto take_row = [&](int64_t index, Key* keys) {
+    const void* row = ElementAddress(from, OffsetAt(index, rows, from.strides));
     if (in_place) {
       MakeSortKeys(static_cast<const typename By::Type*>(row), static_cast<size_t>(count), 0,
                    descending, keys);
@@ -93,11 +97,19 @@ absl::Status TakeRows(const KernelContext& context, By, DType read_as, const Ten
     }
     const Key* const first = sorted(keys, static_cast<size_t>(count));
     TakeElements(from.dtype, row, from.strides[dim], first, take,
-                 ElementAddress(values, it.offset(1)), values.strides[dim]);
-    int64_t* places = indices.as<int64_t>() + it.offset(2);
+                 ElementAddress(values, OffsetAt(index, rows, values.strides)),
+                 values.strides[dim]);
+    int64_t* places = indices.as<int64_t>() + OffsetAt(index, rows, indices.strides);
     const int64_t step = indices.strides[dim];
     for (int64_t i = 0; i < take; ++i) places[i * step] = PlaceOf(first[i]);
-  }
+  };
+  RunRanges(context, NumElements(rows).value_or(0), /*step=*/1,
+            kSortWork * static_cast<double>(from.numel()),
+            [&](int part, int64_t begin, int64_t end) {
+              for (int64_t row = begin; row < end; ++row) {
+                take_row(row, memory + part * copies * count);
+              }
+            });
   return absl::OkStatus();
 }
 
@@ -167,7 +179,8 @@ uint64_t KeyScratch(const KernelContext& context, const Call& call) {
   int64_t longest = 1;
   for (int64_t size : call.self->sizes) longest = std::max(longest, size);
   return WithSort(call.self->dtype, [&](auto by, DType) {
-    return kCopies * static_cast<uint64_t>(longest) * sizeof(typename decltype(by)::KeyType);
+    return ScratchBytesOf<typename decltype(by)::KeyType>(
+        CheckedInt(static_cast<int64_t>(kCopies)) * longest * context.num_threads());
   });
 }
 

@@ -26,6 +26,25 @@ TEST(SortTest, EveryTypeLengthAndOrder) {
   }
 }
 
+// Enough rows for several threads, along every dimension; up to 64 keys are ranked.
+TEST(SortTest, ManyRows) {
+  KernelComparison comparison;
+  for (DType dtype : {DType::kFloat32, DType::kInt64, DType::kBFloat16}) {
+    for (int64_t n : {1, 17, 63, 64, 65, 120}) {
+      for (int64_t dim : {0, 1, 2}) {
+        Sizes sizes = {40, 9, 20};
+        sizes[static_cast<int>(dim)] = n;
+        const TestTensorSpec self = {dtype, sizes, Layout::kRowMajor, Values::kFew, 0};
+        ASSERT_TRUE(comparison.Compare({"aten.sort.default",
+                                        {self, EValue(dim), EValue(n % 2 == 0)},
+                                        {dtype, DType::kInt64}}));
+        ASSERT_TRUE(comparison.Compare(
+            {"aten.median.dim", {self, EValue(dim), EValue(false)}, {dtype, DType::kInt64}}));
+      }
+    }
+  }
+}
+
 TEST(SortTest, MedianAndKthValueOfEveryTypeAndLength) {
   KernelComparison comparison;
   for (DType dtype : kDTypes) {
