@@ -136,8 +136,9 @@ absl::Status GridSample(KernelContext& context,
   for (int d = 0; d < kSpatial; ++d) {
     axes[d] = {input.sizes[d + 2], call.padding, call.align_corners, narrow};
   }
-  const int64_t channels = out->sizes[1], width = out->sizes[kSpatial + 1];
-  const int64_t steps_of_row = (width + kGridPositions - 1) / kGridPositions;
+  const int64_t channels = out->sizes[1], out_step = out->strides[kSpatial + 1],
+                grid_step = grid.strides[kSpatial];
+  int64_t width = out->sizes[kSpatial + 1];
   // Rows of the output, over all dimensions except channels and width.
   Sizes rows = {out->sizes[0]};
   Strides grid_steps = {grid.strides[0]}, out_steps = {out->strides[0]},
@@ -148,10 +149,20 @@ absl::Status GridSample(KernelContext& context,
     out_steps.push_back(out->strides[d + 2]);
     batch_steps.push_back(0);
   }
+  // Rows that follow each other are one: many grids have few positions per row.
+  while (rows.size() > 1 && grid_steps.back() == grid_step * width &&
+         out_steps.back() == out_step * width) {
+    const int row = rows.size() - 1;
+    width *= rows[row];
+    rows.erase(row);
+    grid_steps.erase(row);
+    out_steps.erase(row);
+    batch_steps.erase(row);
+  }
+  const int64_t steps_of_row = (width + kGridPositions - 1) / kGridPositions;
   const int64_t count_of_rows = out->numel() / (channels * width);
   const bool channels_last = channels > 1 && input.strides[1] == 1 && out->strides[1] == 1;
   const int most = call.interpolation == kBicubic ? 16 : call.interpolation == kNearest ? 1 : 8;
-  const int64_t out_step = out->strides[kSpatial + 1], grid_step = grid.strides[kSpatial];
   RunRanges(
       context, count_of_rows * steps_of_row, 1,
       static_cast<double>(out->numel()) * (most + kElementWork),
