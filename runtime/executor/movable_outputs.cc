@@ -17,6 +17,7 @@ class Uses {
  public:
   explicit Uses(const MethodPlan& plan)
       : last_(plan.values.size(), kNever),
+        written_(plan.values.size(), kNever),
         writes_(plan.values.size(), 0),
         read_(plan.values.size(), 0),
         output_(plan.values.size(), 0) {
@@ -45,9 +46,9 @@ class Uses {
   bool WrittenByExactlyOneCall(uint32_t value) const {
     return writes_[value] == 1 && read_[value] == 0;
   }
-  // Whether `value` is used at or after the start of the call that writes `output`.
+  // Whether `value` is used after the call that writes `output`, or also written by it.
   bool IsUsedSince(uint32_t value, uint32_t output) const {
-    return output_[value] != 0 || last_[value] >= last_[output];
+    return output_[value] != 0 || last_[value] > last_[output] || written_[value] == last_[output];
   }
 
  private:
@@ -57,8 +58,9 @@ class Uses {
     last_[value] = instruction + 1;
     if (reads) {
       read_[value] = 1;
-    } else if (writes_[value] < 2) {
-      ++writes_[value];
+    } else {
+      written_[value] = instruction + 1;
+      if (writes_[value] < 2) ++writes_[value];
     }
   }
   void AddCall(const MethodPlan& plan, const OperandRange& range, size_t instruction) {
@@ -66,7 +68,7 @@ class Uses {
     for (const uint32_t value : plan.outputs_of(range)) Add(value, instruction, false);
   }
 
-  std::vector<size_t> last_;
+  std::vector<size_t> last_, written_;  // the last instructions that use and that write it
   std::vector<uint8_t> writes_, read_, output_;
 };
 
@@ -107,7 +109,7 @@ std::vector<uint32_t> MovableOutputs(const MethodPlan& plan) {
 }
 
 void AddMovableOutputsMemory(const MethodPlan& plan, MemoryBound& bound) {
-  bound.Add(plan.values.size(), sizeof(size_t) + 3 * sizeof(uint8_t));
+  bound.Add(plan.values.size(), 2 * sizeof(size_t) + 3 * sizeof(uint8_t));
   // In a vector that grows by doubling.
   bound.Add(std::min(plan.outputs.size(), kMostMovableOutputs), 3 * sizeof(uint32_t));
 }

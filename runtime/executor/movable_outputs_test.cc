@@ -145,11 +145,25 @@ TEST_F(MovableOutputsTest, AllowEarlierUsesOfSameMemory) {
 }
 
 // The call overwrites its argument elementwise.
-TEST_F(MovableOutputsTest, ExcludeOutputsOverArguments) {
+TEST_F(MovableOutputsTest, AllowOutputsOverArguments) {
   const uint32_t a = Arena(0), b = Arena(0);
   Call({kX}, {a});
   Call({a}, {b});
-  EXPECT_THAT(Movable({b}), IsEmpty());
+  EXPECT_THAT(Movable({b}), ElementsAre(b));
+}
+
+TEST_F(MovableOutputsTest, ExcludeOutputsOverArgumentsThatAreUsedLater) {
+  const uint32_t a = Arena(0), b = Arena(0), c = Arena(4);
+  Call({kX}, {a});
+  Call({a}, {b});
+  Call({a}, {c});
+  EXPECT_THAT(Movable({b, c}), ElementsAre(c));
+}
+
+TEST_F(MovableOutputsTest, ExcludeOutputsOverOtherResultsOfTheCall) {
+  const uint32_t a = Arena(0), b = Arena(2);
+  Call({kX}, {a, b});
+  EXPECT_THAT(Movable({a}), IsEmpty());
 }
 
 TEST_F(MovableOutputsTest, ExcludeMemoryReadThroughAlias) {
