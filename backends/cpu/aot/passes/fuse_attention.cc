@@ -317,8 +317,16 @@ class AttentionFusion {
 
   // matmul = bmm(query, permute(key)), and bmm(weights, value)
   std::string_view MatchOperands(Attention& attention) const {
+    const std::string_view missed = MatchOperandsOf(attention, attention.scores);
+    // Scores may have been reshaped only for the softmax.
+    if (missed.empty() || !attention.masks.empty()) return missed;
+    return MatchOperandsOf(attention, attention.matmul.value).empty() ? "" : missed;
+  }
+
+  // The same for operands with the leading dimensions of `scores`.
+  std::string_view MatchOperandsOf(Attention& attention, ValueId scores) const {
     const NodeId dot = graph_.value(attention.matmul.value).producer;
-    const std::vector<SymInt>& shape = graph_.MetaOf(attention.scores).sizes;
+    const std::vector<SymInt>& shape = graph_.MetaOf(scores).sizes;
     const size_t rank = shape.size();
     const ValueId left = ValueOf(dot, "self"), right = ValueOf(attention.last, "mat2");
     std::vector<SymInt> sizes = shape;

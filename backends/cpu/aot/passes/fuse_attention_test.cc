@@ -117,6 +117,36 @@ TEST(FuseAttention, PassesConditions) {
   }
 }
 
+// nn.MultiheadAttention divides its projections into [batch * heads, length, size].
+TEST(FuseAttention, FusesScoresThatAreReshapedForTheSoftmax) {
+  const auto fused = [](std::string_view scores) {
+    exir::ExportedProgram program = exir::ParseOrDie(absl::StrCat(R"(program edge {
+      graph(%q: f32[8,5,8] user_input, %k: f32[8,6,8] user_input, %v: f32[8,6,7] user_input,
+            %m: f32[5,6] user_input) {
+        %kt: f32[8,8,6] = edge.aten.permute_copy.default(%k, [0,2,1])
+        %p: f32[8,5,6] = edge.aten.bmm.default(%q, %kt)
+        %s: f32[2,4,5,6] = edge.aten.view_copy.default(%p, [2,4,5,6]) )",
+                                                                  scores, R"(
+        %soft: f32[2,4,5,6] = edge.aten._softmax.default(%t, -1, false)
+        %w: f32[8,5,6] = edge.aten.view_copy.default(%soft, [8,5,6])
+        %o: f32[8,5,7] = edge.aten.bmm.default(%w, %v)
+        return (%o user_output) } })"),
+                                                     CpuPassTestOps());
+    FusedHandles handles;
+    EXPECT_OK(FuseAttention(handles).run(program).status());
+    std::string text;
+    for (exir::NodeId id : program.top().nodes()) {
+      absl::StrAppend(&text, exir::PrintNode(program.top(), id), "\n");
+    }
+    return text;
+  };
+  EXPECT_EQ(fused("%t: f32[2,4,5,6] = edge.aten.mul.Scalar(%s, 0.5)"),
+            "%o: f32[8,5,7] = backend.belay_cpu.attention.default(%q, %k, %v, none, 0.5, false, "
+            "false)\n");
+  EXPECT_THAT(fused("%t: f32[2,4,5,6] = edge.aten.add.Tensor(%s, %m)"),
+              ::testing::HasSubstr("_softmax"));
+}
+
 TEST(FuseAttention, FusesFilledScores) {
   const std::string_view low = "%b: f32[] = edge.aten.full.default([], -inf) ";
   EXPECT_EQ(
