@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "runtime/kernels/element_copy/run_source.h"
 #include "runtime/kernels/operands/gather_walk.h"
 #include "runtime/kernels/operands/operands.h"
+#include "runtime/kernels/operands/ranges.h"
 #include "runtime/kernels/operands/scalar_element.h"
 #include "runtime/kernels/select/scatter.h"
 #include "runtime/kernels/select/select.h"
@@ -21,13 +23,11 @@ namespace {
 
 using Call = ScatterCall<KernelArguments>;
 
-// Combines the elements of `src` with those of `out` at the positions of `index` along `dim`.
-// kOutOfRange at the first index outside. Precondition: the sizes fit (CheckGatherShapes).
-absl::Status ScatterInto(const TensorView& out_view, int dim, const TensorView& index_view,
-                         const TensorView& src_view, const ScatterLoops& loops) {
-  if (index_view.numel() == 0) return absl::OkStatus();
-  const TensorView out = AtLeastVector(out_view), index = AtLeastVector(index_view),
-                   src = AtLeastVector(src_view);
+// Combines the elements of `src` with those of `out` at the positions of `index` along `dim`, in order.
+// kOutOfRange at the first index outside. Preconditions: the sizes fit (CheckGatherShapes), and the tensors
+// have dimensions.
+absl::Status ScatterPart(const TensorView& out, int dim, const TensorView& index,
+                         const TensorView& src, const ScatterLoops& loops) {
   const int last = index.rank() - 1;
   Strides rest = out.strides;
   rest[dim] = 0;
@@ -39,8 +39,17 @@ absl::Status ScatterInto(const TensorView& out_view, int dim, const TensorView& 
   run.from_step = src.strides[last];
   const int64_t size = out.sizes[dim];
   const bool direct = index.dtype == DType::kInt64 && index.strides[last] == 1;
-  const bool adjacent = run.rest == 1 && (run.from_step == 0 || run.from_step == 1);
+  const bool adjacent = run.rest == 1 && (run.from_step == 0 || run.from_step == 1),
+             repeated = adjacent && index.strides[last] == 0;
   for (StridedIterator<3> it(outer, {index.strides, src.strides, rest}); !it.done(); it.Next()) {
+    if (repeated) {
+      const int64_t place = ReadIndex(index, it.offset(0));
+      if (place < 0 || place >= size) return IndexOutOfRange(place, size, dim);
+      loops.adjacent(ElementAddress(out, it.offset(2) + place * run.step),
+                     ElementAddress(src, it.offset(1)), run.from_step,
+                     static_cast<size_t>(index.sizes[last]));
+      continue;
+    }
     const auto* const row = static_cast<const int64_t*>(ElementAddress(index, it.offset(0)));
     std::optional<RunSource> source;  // its setup takes as long as a short row
     if (!direct) {
@@ -75,6 +84,38 @@ absl::Status ScatterInto(const TensorView& out_view, int dim, const TensorView& 
     }
   }
   return absl::OkStatus();
+}
+
+// The elements [first, last) of dimension d.
+TensorView NarrowedTo(TensorView view, int d, int64_t first, int64_t last) {
+  view.data = ElementAddress(view, first * view.strides[d]);
+  view.sizes[d] = last - first;
+  return view;
+}
+
+// ScatterPart on the threads of `context`. They divide the largest other dimension: each element of `out`
+// belongs to one of them.
+absl::Status ScatterInto(const KernelContext& context, const TensorView& out_view, int dim,
+                         const TensorView& index_view, const TensorView& src_view,
+                         const ScatterLoops& loops) {
+  if (index_view.numel() == 0) return absl::OkStatus();
+  const TensorView out = AtLeastVector(out_view), index = AtLeastVector(index_view),
+                   src = AtLeastVector(src_view);
+  int widest = -1;
+  for (int d = 0; d < index.rank(); ++d) {
+    if (d != dim && (widest < 0 || index.sizes[d] > index.sizes[widest])) widest = d;
+  }
+  if (widest < 0) return ScatterPart(out, dim, index, src, loops);
+  // Whole cache lines of the last dimension.
+  const int64_t step = widest == index.rank() - 1 ? 16 : 1, count = index.sizes[widest];
+  std::atomic<bool> failed = false;
+  const double work = static_cast<double>(index.numel()) * kElementWork;
+  RunRanges(context, count, step, work, [&](int, int64_t first, int64_t last) {
+    const auto part = [&](const TensorView& view) { return NarrowedTo(view, widest, first, last); };
+    if (!ScatterPart(part(out), dim, part(index), part(src), loops).ok()) failed = true;
+  });
+  if (!failed) return absl::OkStatus();
+  return WalkGather(out, dim, index, src, [](int64_t, int64_t) {});  // the first failure in order
 }
 
 Update UpdateFor(ScatterReduction reduction, Update unnamed) {
@@ -144,7 +185,7 @@ absl::Status DivideByCounts(const KernelContext& context, const Call& call, int 
   const TensorView counts = TensorView::Contiguous(DType::kInt64, out.sizes, memory);
   ABSL_ASSIGN_OR_RETURN(ScalarElement one,
                         ScalarElement::Create(EValue(int64_t{1}), DType::kInt64));
-  ABSL_RETURN_IF_ERROR(ScatterInto(counts, dim, *call.index,
+  ABSL_RETURN_IF_ERROR(ScatterInto(context, counts, dim, *call.index,
                                    RepeatedAt(*call.index, DType::kInt64, one),
                                    FindScatterLoops(Update::kAdd, DType::kInt64)));
   if (out.dtype == DType::kFloat32) {
@@ -155,9 +196,25 @@ absl::Status DivideByCounts(const KernelContext& context, const Call& call, int 
   return absl::OkStatus();
 }
 
+// Reductions of half precision are computed in float32 and rounded once.
+bool IsWidened(const Call& call, Update update) {
+  return update != Update::kAssign && IsFloatingPoint(call.self->dtype) &&
+         DTypeSize(call.self->dtype) == 2;
+}
+
+DType ComputedType(const Call& call, Update update) {
+  return IsWidened(call, update) ? DType::kFloat32 : call.self->dtype;
+}
+
+// Floats of scratch memory for copies of self and src.
+CheckedInt WidenedElements(const Call& call) {
+  return CheckedInt(call.self->numel()) + (call.src == nullptr ? 0 : call.src->numel());
+}
+
 absl::Status ScatterBy(KernelContext& context, const Call& call, Update update) {
   const TensorView& self = *call.self;
-  const ScatterLoops loops = FindScatterLoops(update, self.dtype);
+  const DType dtype = ComputedType(call, update);
+  const ScatterLoops loops = FindScatterLoops(update, dtype);
   if (loops.indexed == nullptr)
     return absl::InternalError("the call changed after the kernel was chosen");
   ABSL_RETURN_IF_ERROR(ExpectNumbers("self", self));
@@ -171,15 +228,29 @@ absl::Status ScatterBy(KernelContext& context, const Call& call, Update update) 
   }
   ABSL_ASSIGN_OR_RETURN(const int dim, call.CheckShapes());
   ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, self.dtype, self));
-  CopyConvertible(self, *out);
+  TensorView target = *out;
+  ScalarElement wide;
+  if (IsWidened(call, update)) {
+    ABSL_ASSIGN_OR_RETURN(float* const floats, ScratchArray<float>(context, WidenedElements(call)));
+    target = TensorView::Contiguous(DType::kFloat32, self.sizes, floats);
+    if (call.src != nullptr) {
+      src = TensorView::Contiguous(DType::kFloat32, call.src->sizes, floats + self.numel());
+      CopyConvertible(*call.src, src);
+    } else {
+      ABSL_ASSIGN_OR_RETURN(wide, ScalarElement::Load(src, DType::kFloat32));
+      src = RepeatedAt(*call.index, DType::kFloat32, wide);
+    }
+  }
+  CopyConvertible(self, target);
   if (!call.include_self) {
     ABSL_ASSIGN_OR_RETURN(ScalarElement neutral,
-                          ScalarElement::Create(NeutralElement(update, self.dtype), self.dtype));
-    ABSL_RETURN_IF_ERROR(ScatterInto(*out, dim, *call.index,
-                                     RepeatedAt(*call.index, self.dtype, neutral),
-                                     FindScatterLoops(Update::kAssign, self.dtype)));
+                          ScalarElement::Create(NeutralElement(update, dtype), dtype));
+    ABSL_RETURN_IF_ERROR(ScatterInto(context, target, dim, *call.index,
+                                     RepeatedAt(*call.index, dtype, neutral),
+                                     FindScatterLoops(Update::kAssign, dtype)));
   }
-  ABSL_RETURN_IF_ERROR(ScatterInto(*out, dim, *call.index, src, loops));
+  ABSL_RETURN_IF_ERROR(ScatterInto(context, target, dim, *call.index, src, loops));
+  if (dtype != self.dtype) CopyConvertible(target, *out);
   if (call.reduction != ScatterReduction::kMean) return absl::OkStatus();
   return DivideByCounts(context, call, dim, *out);
 }
@@ -248,23 +319,29 @@ absl::Status Scatter(KernelContext& context, const Call& call) {
   return ScatterBy(context, call, UpdateFor(call.reduction, kUnnamed));
 }
 
+template <Update kUnnamed>
 uint64_t Scratch(const KernelContext&, const Call& call) {
+  if (IsWidened(call, UpdateFor(call.reduction, kUnnamed))) {
+    return ScratchBytesOf<float>(WidenedElements(call));
+  }
   if (call.reduction != ScatterReduction::kMean) return 0;
   return ScratchBytesOf<int64_t>(CheckedInt(call.self->numel()));
 }
 
-// Means of integers are rounded by the reference kernel.
+// Means of integers and of half precision are rounded by the reference kernel.
 template <Update kUnnamed>
 bool Accepts(const KernelContext& context, const Call& call) {
-  return (call.reduction != ScatterReduction::kMean || IsFloatingPoint(call.self->dtype)) &&
+  constexpr DTypeSet kMeans = {DType::kFloat32, DType::kFloat64};
+  const Update update = UpdateFor(call.reduction, kUnnamed);
+  return (call.reduction != ScatterReduction::kMean || kMeans.contains(call.self->dtype)) &&
          kRunTypes.contains(call.self->dtype) &&
-         FindScatterLoops(UpdateFor(call.reduction, kUnnamed), call.self->dtype).indexed != nullptr;
+         FindScatterLoops(update, ComputedType(call, update)).indexed != nullptr;
 }
 
 template <Update kUnnamed>
 constexpr Kernel Row(std::string_view op, std::string_view signature, std::string_view name) {
-  return KernelRow<&Scatter<kUnnamed>, &Accepts<kUnnamed>, &Scratch>(op, signature, name,
-                                                                     KernelEngine::kHighway);
+  return KernelRow<&Scatter<kUnnamed>, &Accepts<kUnnamed>, &Scratch<kUnnamed>>(
+      op, signature, name, KernelEngine::kHighway);
 }
 
 constexpr Kernel kKernels[] = {

@@ -127,7 +127,8 @@ KernelCall Scattered(const char* op, DType dtype, const Sizes& self, int64_t dim
 
 TEST(ScatterTest, EveryLengthDimensionDtypeAndLayout) {
   KernelComparison comparison;
-  for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kInt64, DType::kInt32}) {
+  for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kInt64, DType::kInt32,
+                      DType::kFloat16, DType::kBFloat16}) {
     for (const char* op :
          {"aten.scatter.src", "aten.scatter.value", "aten.scatter_add.default",
           "aten.scatter.reduce", "aten.scatter.value_reduce", "aten.scatter_reduce.two"}) {
@@ -135,7 +136,7 @@ TEST(ScatterTest, EveryLengthDimensionDtypeAndLayout) {
       std::vector<std::string_view> reductions = {""};
       const bool reduces = name == "aten.scatter_reduce.two";
       if (reduces) reductions = {"sum", "prod", "amax", "amin"};
-      if (reduces && IsFloatingPoint(dtype)) reductions.push_back("mean");
+      if (reduces && IsFloatingPoint(dtype) && DTypeSize(dtype) > 2) reductions.push_back("mean");
       if (name == "aten.scatter.reduce" || name == "aten.scatter.value_reduce")
         reductions = {"add", "multiply"};
       for (std::string_view reduce : reductions) {
@@ -167,6 +168,23 @@ TEST(ScatterTest, EveryLengthDimensionDtypeAndLayout) {
                 Layout::kRowMajor);
         compare({4, 0}, 0, {DType::kInt64, {4, 0}, Layout::kRowMajor, Values::kNormal, 1},
                 Layout::kRowMajor);
+      }
+    }
+  }
+}
+
+// Large enough for several threads, which divide each of the dimensions.
+TEST(ScatterTest, DividesEveryDimension) {
+  KernelComparison comparison;
+  for (DType dtype : {DType::kFloat32, DType::kFloat16, DType::kInt64}) {
+    for (const Sizes& sizes : {Sizes{300, 5, 100}, Sizes{3, 400, 100}, Sizes{2, 9, 8009}}) {
+      for (int64_t dim : {0, 1, 2}) {
+        for (int64_t below : {1, 2}) {
+          ASSERT_TRUE(comparison.Compare(
+              Scattered("aten.scatter_add.default", dtype, sizes, dim,
+                        {DType::kInt64, sizes, Layout::kRowMajor, Values::kNormal, below},
+                        Layout::kRowMajor)));
+        }
       }
     }
   }
