@@ -219,7 +219,7 @@ TEST(ReduceTest, FewResultsOfAdjacentElements) {
   KernelComparison comparison;
   for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
     for (int64_t width : {2, 3, 5, 7}) {
-      for (int64_t rows : {17, 31, 32, 33, 65, 1000}) {
+      for (int64_t rows : {2, 3, 8, 16, 17, 31, 32, 33, 65, 1000}) {
         for (const char* op : {"aten.sum.dim_IntList", "aten.mean.dim"}) {
           for (const Sizes& sizes : {Sizes{rows, width}, Sizes{3, rows, width}}) {
             const std::vector<int64_t> dims = {static_cast<int64_t>(sizes.size()) - 2};

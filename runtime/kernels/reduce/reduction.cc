@@ -72,7 +72,7 @@ Reduction::Reduction(const Fold& fold, const TensorView& first, const TensorView
   bytes_ = DTypeSize(fold.self->dtype) == 1 && runs_ == 1 && !columns_;
   if (!columns_ && last >= 0 && kept_.sizes[last] < kLeastColumns && kept_.self[last] == 1 &&
       fold.self->dtype == type_ && cursor.stride() == kept_.sizes[last] &&
-      cursor.group() == count_ && count_ > kShortSlice) {
+      cursor.group() == count_) {
     narrow_width_ = kept_.sizes[last];
   }
 }
