@@ -382,6 +382,9 @@ void SumColumns(const KernelContext& context, const float* in, int64_t rows, int
 
 // ---- Group norm
 
+// Variances below 2^-80 are computed in double.
+constexpr float kLargestRstd = 0x1p40f;
+
 // Normalizes one image whose channels are innermost. Returns false, without writing to `out`, if a
 // factor is not exact (NormalizeTerms).
 bool NormalizeImage(const KernelContext& context, const GroupNormCall<KernelArguments>& call,
@@ -413,6 +416,13 @@ bool NormalizeImage(const KernelContext& context, const GroupNormCall<KernelArgu
   return true;
 }
 
+// The elements of a vector of floats, or null without one; nullopt for other vectors.
+std::optional<const float*> FloatsOf(const TensorView* vector) {
+  if (vector == nullptr) return nullptr;
+  if (vector->dtype != DType::kFloat32 || !vector->is_contiguous()) return std::nullopt;
+  return vector->as<const float>();
+}
+
 absl::Status GroupNorm(KernelContext& context, const GroupNormCall<KernelArguments>& call) {
   ABSL_ASSIGN_OR_RETURN(const NormResults results, GroupNormResults(context, call));
   const auto& [out, mean, rstd] = results;
@@ -430,7 +440,13 @@ absl::Status GroupNorm(KernelContext& context, const GroupNormCall<KernelArgumen
     write_mean(i * mean->strides[0] + g * mean->strides[1], group_mean);
     write_rstd(i * rstd->strides[0] + g * rstd->strides[1], group_rstd);
   };
-  if (input->numel() > 0 && IsChannelsInnermostF32(*input) && IsChannelsInnermostF32(*out)) {
+  const std::optional<const float*> scales = FloatsOf(weight), shifts = FloatsOf(bias);
+  // Images of one pixel: groups are rows.
+  const bool has_rows = input->numel() == n * channels && input->dtype == DType::kFloat32 &&
+                        input->is_contiguous() && out->is_contiguous() && scales.has_value() &&
+                        shifts.has_value() && per_group > 0;
+  if (input->numel() > 0 && !has_rows && IsChannelsInnermostF32(*input) &&
+      IsChannelsInnermostF32(*out)) {
     ABSL_ASSIGN_OR_RETURN(double* memory, ScratchArray<double>(context, ChannelMemory(channels)));
     const int64_t rows = input->numel() / n / channels;
     bool exact = true;
@@ -447,6 +463,18 @@ absl::Status GroupNorm(KernelContext& context, const GroupNormCall<KernelArgumen
       [&](int, int64_t begin, int64_t end) {
         for (int64_t at = begin; at < end; ++at) {
           const int64_t i = at / groups, g = at % groups, first = g * per_group;
+          if (has_rows) {
+            const RowStatistics s = LayerNormRowF32(
+                input->as<const float>() + at * per_group, static_cast<size_t>(per_group),
+                *scales == nullptr ? nullptr : *scales + first,
+                *shifts == nullptr ? nullptr : *shifts + first, static_cast<float>(call.eps),
+                out->as<float>() + at * per_group);
+            // Otherwise a float overflowed or vanished.
+            if (std::isfinite(s.mean) && s.rstd > 0 && s.rstd < kLargestRstd) {
+              write_group(i, g, s.mean, s.rstd);
+              continue;
+            }
+          }
           const Moments m =
               input->numel() == 0
                   ? kNoMoments

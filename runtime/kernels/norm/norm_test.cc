@@ -125,6 +125,27 @@ TEST(NormTest, ScalesOutsideFloat32) {
   }
 }
 
+TEST(NormTest, GroupsOfImagesOfOnePixel) {
+  KernelComparison comparison;
+  for (int64_t per_group : {2, 3, 15, 16, 17, 64, 100}) {
+    for (const Sizes& plane : {Sizes{}, Sizes{1}, Sizes{1, 1}}) {
+      Sizes sizes = {70, 4 * per_group};
+      for (int64_t size : plane) sizes.push_back(size);
+      ASSERT_TRUE(comparison.Compare(
+          GroupNorm(DType::kFloat32, DType::kFloat32, sizes, 4, Layout::kRowMajor)));
+    }
+  }
+  // Squares that overflow and vanish in float, and NaN.
+  const TestTensor x = TestTensor::Of<float>(
+      {4, 4}, {3e30f, 1e30f, 1, 2, 1e-30f, 3e-30f, 1, 2, NAN, 1, 2, 3, HUGE_VALF, 1, 5, 6});
+  for (double eps : {1e-5, 1e-70}) {
+    KernelCall call = GroupNorm(DType::kFloat32, DType::kFloat32, {4, 4}, 2, Layout::kRowMajor);
+    call.arguments[0] = EValue(x.view());
+    call.arguments[7] = EValue(eps);
+    ASSERT_TRUE(comparison.Compare(call));
+  }
+}
+
 TEST(NormTest, AnyNumberOfInnermostChannels) {
   KernelComparison comparison;
   for (int64_t channels : {1, 2, 3, 16, 24, 32, 33, 64, 96, 255, 256, 300}) {
