@@ -27,6 +27,21 @@ void Repeat(std::byte* to, int64_t bytes, int64_t total) {
   }
 }
 
+// Rows of up to as many elements of four bytes are filled by one store.
+constexpr int64_t kFewColumns = 16;
+
+// Fills row r of `width` elements of four bytes, width <= kFewColumns, with the element at from + r * step. Also
+// writes to the kFewColumns elements after the last row.
+void FillNarrowRows(const std::byte* from, int64_t step, int64_t rows, int64_t width,
+                    std::byte* to) {
+  for (int64_t r = 0; r < rows; ++r, from += step, to += width * 4) {
+    uint32_t element, copies[kFewColumns];
+    std::memcpy(&element, from, sizeof(element));
+    std::fill_n(copies, kFewColumns, element);
+    std::memcpy(to, copies, sizeof(copies));
+  }
+}
+
 }  // namespace
 
 // The buffer of an operand that is not dense in a block.
@@ -163,6 +178,11 @@ const void* BroadcastRun::Expand(int operand, RowLayout layout, int64_t offset, 
   }
   buffer.source = nullptr;
   const int64_t between = row == 0 ? 0 : strides[row - 1] * size;
+  if (layout == RowLayout::kScalars && size == 4 && width <= kFewColumns) {
+    static_assert(sizeof(buffer.storage.bytes) >= (kRunBufferLength + kFewColumns) * 4);
+    FillNarrowRows(source, between, rows, width, to);
+    return to;
+  }
   for (int64_t r = 0; r < rows; ++r) {
     std::byte* const target = to + r * width * size;
     const std::byte* const from = source + r * between;
