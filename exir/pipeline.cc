@@ -30,6 +30,7 @@
 #include "exir/passes/merge_batch_norm.h"
 #include "exir/passes/propagate_constants.h"
 #include "exir/passes/seed_random_ops.h"
+#include "exir/passes/simplify_ops.h"
 #include "exir/passes/sink_permutes.h"
 #include "exir/passes/to_edge_passes.h"
 #include "exir/size_bounds.h"
@@ -442,7 +443,8 @@ absl::StatusOr<MethodPrograms> ToStageWithinBudget(MethodPrograms methods, Stage
   clock.Start("to_backend", 0.5);
   // Before partitioning: a delegate would dequantize the whole table in each call, and in a loop it
   // owns only operands that are constants.
-  std::vector<Pass> before_backends = {FuseQuantizedEmbeddings(ChangingState(methods))};
+  std::vector<Pass> before_backends = {FuseQuantizedEmbeddings(ChangingState(methods)),
+                                       SimplifyOps()};
   if (options.fold_constants) {
     before_backends.push_back(PropagateConstants({.max_growth_bytes = options.fold_budget,
                                                   .changing = ChangingState(methods),
