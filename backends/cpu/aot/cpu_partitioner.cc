@@ -73,7 +73,9 @@ std::string WhyNotHere(const exir::ExportedProgram& program, exir::GraphId graph
                        exir::NodeId id) {
   constexpr auto is_update = [](const exir::Node& node) {
     return node.target->name() == "aten.slice_scatter.default" ||
-           node.target->name() == "aten.select_scatter.default";
+           node.target->name() == "aten.select_scatter.default" ||
+           node.target->name() == "aten.index_put.default" ||
+           node.target->name().starts_with("aten.scatter");
   };
   if (graph_id != exir::ExportedProgram::kTop || !is_update(program.top().node(id))) return "";
   const exir::Graph& graph = program.top();
