@@ -28,6 +28,17 @@ SymInt Scaled(const SymInt& size, double factor) {
       "TruncToInt", {exir::SymExpr::Function("ToFloat", {size}) * exir::SymExpr::Float(factor)});
 }
 
+// Whether the call has no factors other than 1 of dimensions whose sizes do not change.
+bool HasNoFactors(OpBuilder& b, const OpCall& c) {
+  const std::vector<SymInt> out = c.SymInts("output_size");
+  for (int64_t d = 0; d < 2; ++d) {
+    const char* const name = d == 0 ? "scales_h" : "scales_w";
+    if (c.IsNone(name)) continue;
+    if (c.Double(name) != 1 || !(b.size(c["self"], d + 2) == out[d])) return false;
+  }
+  return true;
+}
+
 // Returns one factor per dimension; nullopt without factors. A dimension whose size does not change
 // has factor 1.
 std::optional<std::vector<Argument>> FactorsOf(OpBuilder& b, const OpCall& c) {
@@ -41,7 +52,7 @@ std::optional<std::vector<Argument>> FactorsOf(OpBuilder& b, const OpCall& c) {
       const double factor = c.Double(name);
       if (!b.ok() || !(out[d] == Scaled(in, factor))) return std::nullopt;
       factors.emplace_back(factor);
-      any = true;
+      any = any || factor != 1;
     } else if (in == out[d]) {
       factors.emplace_back(1.0);
     } else {
@@ -65,7 +76,7 @@ std::vector<Argument> ByLists(OpBuilder& b, const OpCall& c, std::string_view op
     arguments.emplace_back(Argument());
     arguments.insert(arguments.end(), options.begin(), options.end());
     arguments.emplace_back(Argument(Argument::List(factors->begin(), factors->end())));
-  } else if (c.IsNone("scales_h") && c.IsNone("scales_w")) {
+  } else if (HasNoFactors(b, c)) {
     arguments.emplace_back(c.SymInts("output_size"));
     arguments.insert(arguments.end(), options.begin(), options.end());
     arguments.emplace_back(Argument());

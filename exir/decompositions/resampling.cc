@@ -92,11 +92,13 @@ Target TargetOf(OpBuilder& b, const OpCall& c) {
 
 // --- Nearest and linear: kernels support one and two dimensions ---
 
+// The factor 1 marks a dimension along which nothing is blended, not even 0 times an infinity.
 // `resize(image, size, factors)` resizes an image.
 template <class Fn>
 Argument OneDimension(OpBuilder& b, const Argument& x, const Target& target, Fn resize) {
   return Squeeze(
-      b, resize(Unsqueeze(b, x, 2), {SymInt(1), target.sizes[0]}, {Argument(), target.scales[0]}),
+      b,
+      resize(Unsqueeze(b, x, 2), {SymInt(1), target.sizes[0]}, {Argument(1.0), target.scales[0]}),
       2);
 }
 // Resizes height and width, then depth.
@@ -108,7 +110,7 @@ Argument ThreeDimensions(OpBuilder& b, const Argument& x, const Target& target, 
   const Argument planes = resize(Reshape(b, x, {in[0], in[1] * in[2], in[3], in[4]}),
                                  {out[1], out[2]}, {target.scales[1], target.scales[2]});
   const Argument columns = resize(Reshape(b, planes, {in[0], in[1], in[2], out[1] * out[2]}),
-                                  {out[0], out[1] * out[2]}, {target.scales[0], Argument()});
+                                  {out[0], out[1] * out[2]}, {target.scales[0], Argument(1.0)});
   return Reshape(b, columns, {in[0], in[1], out[0], out[1], out[2]});
 }
 

@@ -33,6 +33,7 @@ struct GridAxis {
   bool align_corners = false;
 
   bool narrow = false;  // positions in float, to select PyTorch's nearest pixel
+  bool volume = false;  // of grid_sampler_3d
 
   double FromGrid(double x) const {
     return narrow ? Unnormalized(static_cast<float>(x)) : Unnormalized(x);
@@ -46,7 +47,9 @@ struct GridAxis {
     const double last = static_cast<double>(size - 1);
     if (padding == kReflection)
       x = align_corners ? Reflect(x, 0, last) : Reflect(x, -0.5, last + 0.5);
-    if (padding == kZeros || std::isnan(x)) return x;
+    if (padding == kZeros) return x;
+    // PyTorch clamps NaN to the first element of an image and the last of a volume.
+    if (std::isnan(x)) return volume ? last : 0;
     return std::clamp(x, 0.0, last);
   }
   // Index of an integral position, or -1 outside the image.

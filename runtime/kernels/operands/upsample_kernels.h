@@ -64,7 +64,12 @@ struct Neighbors {
   double share = 0;
 };
 
-// A dimension of unchanged size is copied, whatever the scale. `step` is StepOf(axis, align_corners).
+// Whether no neighbors are blended along the dimension, so that infinities stay: the caller gave the
+// scale 1. As in PyTorch, other unchanged dimensions blend each element with 0 times itself.
+inline bool IsCopied(const Axis& axis) { return axis.in == axis.out && axis.scale == 1.0; }
+
+// A dimension of unchanged size is at its elements, whatever the scale. `step` is
+// StepOf(axis, align_corners).
 inline Neighbors LinearNeighbors(const Axis& axis, double step, int64_t place, bool align_corners) {
   if (axis.in == axis.out) return {place, place, 0};
   const double at = align_corners ? step * static_cast<double>(place)

@@ -43,16 +43,18 @@ void FillBilinear(const Upsample& u, bool align_corners) {
   const Reader<double> in(*u.input);
   const Writer<double> write(*u.output);
   const int64_t row = u.input->strides[2], column = u.input->strides[3];
-  ForEachPixel(*u.input, *u.output,
-               [&](int64_t, int64_t image, int64_t y, int64_t x, int64_t offset) {
-                 const Neighbors v = LinearNeighbors(u.axes[0], y, align_corners);
-                 const Neighbors h = LinearNeighbors(u.axes[1], x, align_corners);
-                 const auto at = [&](int64_t i) {
-                   return (1 - h.share) * in(image + i * row + h.first * column) +
-                          h.share * in(image + i * row + h.second * column);
-                 };
-                 write(offset, (1 - v.share) * at(v.first) + v.share * at(v.second));
-               });
+  ForEachPixel(
+      *u.input, *u.output, [&](int64_t, int64_t image, int64_t y, int64_t x, int64_t offset) {
+        const Neighbors v = LinearNeighbors(u.axes[0], y, align_corners);
+        const Neighbors h = LinearNeighbors(u.axes[1], x, align_corners);
+        const auto at = [&](int64_t i) {
+          const double first = in(image + i * row + h.first * column);
+          if (IsCopied(u.axes[1])) return first;
+          return (1 - h.share) * first + h.share * in(image + i * row + h.second * column);
+        };
+        write(offset, IsCopied(u.axes[0]) ? at(v.first)
+                                          : (1 - v.share) * at(v.first) + v.share * at(v.second));
+      });
 }
 
 void FillNearest(const Upsample& u) {
@@ -242,7 +244,7 @@ absl::Status GridSampler3d(KernelContext& context, const GridSampleCall<KernelAr
   constexpr int kSpatial = 3;
   GridAxis axes[kSpatial];
   for (int d = 0; d < kSpatial; ++d) {
-    axes[d] = {input->sizes[d + 2], padding, align_corners, input->dtype != DType::kFloat64};
+    axes[d] = {input->sizes[d + 2], padding, align_corners, input->dtype != DType::kFloat64, true};
   }
   const Reader<double> in(*input), place(*grid);
   const Writer<double> write(*out);
@@ -255,8 +257,6 @@ absl::Status GridSampler3d(KernelContext& context, const GridSampleCall<KernelAr
       // x, the last spatial dimension, is stored first.
       const double x = place(it.offset(1) + (kSpatial - 1 - d) * grid->strides[4]);
       at[d] = axes[d].Padded(axes[d].FromGrid(x));
-      // For NaN, PyTorch's order of clamping gives the last position.
-      if (padding != kZeros && std::isnan(at[d])) at[d] = static_cast<double>(axes[d].size - 1);
     }
     // Positions outside the volume are skipped, whatever their weight.
     const auto weighed = [&](const double(&where)[kSpatial], double weight) {

@@ -47,16 +47,17 @@ void PositionsOf(const GridAxis& axis, const float* grid, int64_t step, int64_t 
   if (axis.padding == kReflection) {
     axis.align_corners ? ReflectAll(0, last, count, at) : ReflectAll(-0.5, last + 0.5, count, at);
   }
+  // GridAxis::Padded of NaN.
+  const double unordered = axis.volume ? last : 0;
   for (int64_t p = 0; p < count; ++p) {
-    // NaN stays.
-    const double low = at[p] < 0 ? 0 : at[p];
+    const double x = std::isnan(at[p]) ? unordered : at[p], low = x < 0 ? 0 : x;
     at[p] = low > last ? last : low;
   }
 }
 
 // The neighbors along one dimension; returns their number.
-int TapsOf(const GridAxis& axis, int64_t interpolation, bool volume, const float* grid,
-           int64_t step, int64_t count, GridTaps& taps) {
+int TapsOf(const GridAxis& axis, int64_t interpolation, const float* grid, int64_t step,
+           int64_t count, GridTaps& taps) {
   double at[kGridPositions];
   if (interpolation == kBicubic) {
     for (int64_t p = 0; p < count; ++p) {
@@ -71,12 +72,6 @@ int TapsOf(const GridAxis& axis, int64_t interpolation, bool volume, const float
     return 4;
   }
   PositionsOf(axis, grid, step, count, at);
-  if (volume && axis.padding != kZeros) {
-    // For NaN, PyTorch's order of clamping gives the last position.
-    for (int64_t p = 0; p < count; ++p) {
-      if (std::isnan(at[p])) at[p] = static_cast<double>(axis.size - 1);
-    }
-  }
   if (interpolation == kNearest) {
     NearestTaps(at, count, axis.size, taps);
     return 1;
@@ -134,7 +129,7 @@ absl::Status GridSample(KernelContext& context,
   GridAxis axes[kSpatial];
   const bool narrow = kSpatial == 3 || call.interpolation == kNearest;
   for (int d = 0; d < kSpatial; ++d) {
-    axes[d] = {input.sizes[d + 2], call.padding, call.align_corners, narrow};
+    axes[d] = {input.sizes[d + 2], call.padding, call.align_corners, narrow, kSpatial == 3};
   }
   const int64_t channels = out->sizes[1], out_step = out->strides[kSpatial + 1],
                 grid_step = grid.strides[kSpatial];
@@ -185,8 +180,7 @@ absl::Status GridSample(KernelContext& context,
           for (int d = 0; d < kSpatial; ++d) {
             // x, the last spatial dimension, is stored first.
             const float* const from = positions + (kSpatial - 1 - d) * grid.strides[kSpatial + 1];
-            const int num_taps =
-                TapsOf(axes[d], call.interpolation, kSpatial == 3, from, grid_step, count, taps);
+            const int num_taps = TapsOf(axes[d], call.interpolation, from, grid_step, count, taps);
             neighbors =
                 Combined(taps, num_taps,
                          static_cast<int32_t>(input.sizes[d + 2] > 1 ? input.strides[d + 2] : 0),

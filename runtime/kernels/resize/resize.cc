@@ -19,6 +19,7 @@ void BlendRowsImpl(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, flo
 void BlendImageRowImpl(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, float row_share,
                        size_t width, const BlendedColumns& columns, float* HWY_RESTRICT blend,
                        float* HWY_RESTRICT out) {
+  const float* HWY_RESTRICT line = b == nullptr ? a : blend;
   const hn::ScalableTag<float> d;
   const hn::RebindToSigned<decltype(d)> di;
   using V = hn::Vec<decltype(d)>;
@@ -27,7 +28,8 @@ void BlendImageRowImpl(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b,
     return hn::Add(hn::Mul(hn::Sub(hn::Set(d, 1.0f), share), x), hn::Mul(share, y));
   };
   V row = hn::Zero(d);
-  for (size_t i = 0; i < width; i += lanes) {
+  if (b == nullptr && width <= lanes) row = hn::LoadN(d, a, width);
+  for (size_t i = 0; i < width && b != nullptr; i += lanes) {
     const size_t count = HWY_MIN(lanes, width - i);
     row = mix(hn::LoadN(d, a + i, count), hn::LoadN(d, b + i, count), hn::Set(d, row_share));
     if (width > lanes) hn::StoreN(row, d, blend + i, count);
@@ -42,7 +44,7 @@ void BlendImageRowImpl(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b,
               y = hn::TableLookupLanes(row, hn::IndicesFromVec(d, second));
       hn::StoreN(mix(x, y, share), d, out + i, count);
     } else {
-      const V x = hn::GatherIndex(d, blend, first), y = hn::GatherIndex(d, blend, second);
+      const V x = hn::GatherIndex(d, line, first), y = hn::GatherIndex(d, line, second);
       hn::StoreN(mix(x, y, share), d, out + i, count);
     }
   }

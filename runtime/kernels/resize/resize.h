@@ -25,7 +25,8 @@ struct BlendedColumns {
 };
 
 // out[i] = (1 - share[i]) * row[first[i]] + share[i] * row[second[i]] for each column, with
-// row = BlendRows(a, b, row_share) of `width` > 0 elements, which is written to `blend`.
+// row = BlendRows(a, b, row_share) of `width` > 0 elements, which is written to `blend`. Without `b`,
+// the row is `a`.
 void BlendImageRow(const float* a, const float* b, float row_share, size_t width,
                    const BlendedColumns& columns, float* blend, float* out);
 

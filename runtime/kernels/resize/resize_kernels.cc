@@ -82,11 +82,15 @@ void BilinearChannelsLast(const KernelContext& context, const Upsample& u, bool 
   ForEachRow(context, out, true, [&](int part, int64_t n, int64_t, int64_t y) {
     const Neighbors v = LinearNeighbors(u.axes[0], y, align_corners);
     const float* row = RowOf(in, n, 0, v.first).as<const float>();
-    if (v.share != 0) {
+    if (!IsCopied(u.axes[0])) {
       float* const blend = room.Of(part).blend;
       BlendRows(row, RowOf(in, n, 0, v.second).as<const float>(), static_cast<float>(v.share),
                 static_cast<size_t>(length), blend);
       row = blend;
+    }
+    if (IsCopied(u.axes[1])) {
+      std::memcpy(RowOf(out, n, 0, y).data, row, static_cast<size_t>(length) * sizeof(float));
+      return;
     }
     BlendPixels(row, room.first, room.second, room.share, static_cast<size_t>(out.sizes[3]),
                 static_cast<size_t>(channels), RowOf(out, n, 0, y).as<float>());
@@ -114,6 +118,7 @@ struct Engine {
     const BlendedColumns columns = {room.first, room.second, room.share,
                                     static_cast<size_t>(out_width)};
     const double step = StepOf(u.axes[0], align_corners);
+    const bool copied_rows = IsCopied(u.axes[0]), copied_columns = IsCopied(u.axes[1]);
     const auto in_place = [](const TensorView& t) {
       return t.dtype == DType::kFloat32 && t.strides[3] == 1;
     };
@@ -134,8 +139,14 @@ struct Engine {
       if (write_in_place) {
         to = out.as<float>() + n * out.strides[0] + c * out.strides[1] + y * out.strides[2];
       }
-      BlendImageRow(a, b, static_cast<float>(v.share), static_cast<size_t>(width), columns,
-                    mine.blend, to);
+      if (copied_rows && copied_columns) {
+        std::memcpy(to, a, static_cast<size_t>(width) * sizeof(float));
+      } else if (copied_columns) {
+        BlendRows(a, b, static_cast<float>(v.share), static_cast<size_t>(width), to);
+      } else {
+        BlendImageRow(a, copied_rows ? nullptr : b, static_cast<float>(v.share),
+                      static_cast<size_t>(width), columns, mine.blend, to);
+      }
       if (write_in_place) return;
       const TensorView row = RowOf(out, n, c, y);
       if (row.strides[0] == 1) {

@@ -32,6 +32,33 @@ TEST(ResizeTest, EverySizeLayoutAndDtype) {
   }
 }
 
+// Dimensions of scale 1 are copied; others blend each element with 0 times its neighbor.
+TEST(ResizeTest, InfinitePixels) {
+  KernelComparison comparison;
+  for (DType dtype : {DType::kFloat32, DType::kFloat16}) {
+    for (Layout layout : {Layout::kRowMajor, Layout::kChannelsLast, Layout::kGaps}) {
+      for (int64_t width : {1, 7, 40}) {
+        const TestTensorSpec image = {dtype, {2, 3, 5, width}, layout, Values::kSpecial, 0};
+        for (const Ints& to : {Ints{5, width}, Ints{10, width}, Ints{5, 2 * width}, Ints{3, 4}}) {
+          for (const EValue& height_scale : {EValue(), EValue(1.0)}) {
+            for (const EValue& width_scale : {EValue(), EValue(1.0)}) {
+              for (bool align : {false, true}) {
+                KernelCall call = {"aten.upsample_bilinear2d.default",
+                                   {image, to, EValue(align), height_scale, width_scale},
+                                   {dtype}};
+                call.max_ulp = 4;
+                call.ulp_of = UlpOf::kLargest;
+                call.output_layout = layout;
+                ASSERT_TRUE(comparison.Compare(call));
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(ResizeTest, AntialiasedFilters) {
   KernelComparison comparison;
   for (DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
