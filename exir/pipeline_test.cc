@@ -156,6 +156,25 @@ TEST_F(ToEdgeTest, CallersBoundOfAllSizesAlsoLimitsDataDependentSizes) {
   EXPECT_EQ(edge[0].second.ranges.at("s0").max, 40);
 }
 
+TEST_F(ToEdgeTest, OperatorsBoundDataDependentSizesByTheBoundOfTheInputs) {
+  ASSERT_OK_AND_ASSIGN(ExportedProgram program, ParseProgram(R"(program aten {
+    ranges { s0: [2, inf] u0: [0, inf] }
+    graph(%x: f32[s0,4] user_input) {
+      %y: i64[u0,2] = aten.nonzero.default(%x)
+      return (%y user_output)
+    }
+  })",
+                                                             *ops_));
+  MethodPrograms methods;
+  methods.emplace_back("forward", std::move(program));
+  PipelineOptions options;
+  options.unbounded_size = 16;
+  ASSERT_OK_AND_ASSIGN(const MethodPrograms edge,
+                       LowerToStage(std::move(methods), Stage::kEdge, options));
+  EXPECT_EQ(edge[0].second.ranges.at("s0").max, 16);
+  EXPECT_EQ(edge[0].second.ranges.at("u0").max, 64);
+}
+
 TEST_F(ToEdgeTest, CallerBoundsSizesBySymbol) {
   const auto lower =
       [&](absl::btree_map<std::string, int64_t> bounds) -> absl::StatusOr<MethodPrograms> {

@@ -14,8 +14,10 @@
 namespace belay::exir {
 namespace {
 
-// Gives an upper bound to unbounded symbols that occur in a tensor's size.
-void BoundUnbounded(ExportedProgram& program, int64_t most) {
+// Gives an upper bound to unbounded symbols that occur in a tensor's size: of the inputs of graphs,
+// or also of results. Returns whether there are any.
+bool BoundUnbounded(ExportedProgram& program, int64_t most, bool results) {
+  bool changed = false;
   for (const Graph& graph : program.graphs) {
     const auto bound = [&](ValueId id) {
       const TensorMeta* tensor = graph.value(id).tensor();
@@ -26,16 +28,20 @@ void BoundUnbounded(ExportedProgram& program, int64_t most) {
       }
       for (const std::string& symbol : symbols) {
         SymRange& range = program.ranges[symbol];
-        if (range.max == SymRange::kUnboundedAbove) range.max = std::max(range.min, most);
+        if (range.max != SymRange::kUnboundedAbove) continue;
+        range.max = std::max(range.min, most);
+        changed = true;
       }
     };
     for (ValueId id : graph.inputs()) bound(id);
+    if (!results) continue;
     for (NodeId node : graph.nodes()) {
       for (const NodeOutput& output : graph.node(node).outputs) {
         for (ValueId id : output.values) bound(id);
       }
     }
   }
+  return changed;
 }
 
 // Lowers the upper bounds of these symbols of the program. Adds those that it has to `found`.
@@ -63,7 +69,12 @@ absl::Status BoundSizes(const std::string& method, ExportedProgram& program,
                         std::optional<int64_t> most, absl::flat_hash_set<std::string>& found) {
   const absl::Status bounded = BoundSymbols(program, bounds, found);
   if (!bounded.ok()) return Annotate(bounded, absl::StrCat("method '", method, "'"));
-  if (most.has_value()) BoundUnbounded(program, *most);
+  if (!most.has_value()) return BoundDataSizes().run(program).status();
+  // Operators bound the sizes of their results by those of the inputs.
+  if (BoundUnbounded(program, *most, /*results=*/false)) {
+    ABSL_RETURN_IF_ERROR(BoundDataSizes().run(program).status());
+  }
+  BoundUnbounded(program, *most, /*results=*/true);
   return BoundDataSizes().run(program).status();
 }
 

@@ -14,9 +14,10 @@
 
 namespace belay::exir {
 
-// Bounds the sizes of a method: symbols by `bounds`, then, if `most` is set, symbols of tensor sizes
-// without an upper bound by `most`, then data-dependent sizes by their operators
-// (exir/passes/bound_data_sizes.h), which `most` bounds, too. Adds the symbols of `bounds` that the
+// Bounds the sizes of a method: symbols by `bounds`, then, if `most` is set, sizes of inputs without
+// an upper bound by `most`, then data-dependent sizes by their operators
+// (exir/passes/bound_data_sizes.h), then by `most` those that are still unbounded. If all inputs are
+// bounded, `most` limits all data-dependent sizes. Adds the symbols of `bounds` that the
 // program has to `found`. kInvalidArgument if a symbol's lower bound is larger than its new upper
 // bound; errors of BoundDataSizes.
 absl::Status BoundSizes(const std::string& method, ExportedProgram& program,
