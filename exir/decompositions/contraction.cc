@@ -26,22 +26,26 @@ int64_t Place(const std::vector<int>& labels, int label) {
   return std::find(labels.begin(), labels.end(), label) - labels.begin();
 }
 
-// Sums over the dimensions for which `drop` returns true. Sums of integers are int64 unless
-// `keep_dtype`.
+// Sums over the dimensions for which `drop` returns true. Sums of integers are int64. With
+// `reshape_ones`, dimensions of size 1 are removed without a sum, which keeps the dtype.
 template <class Fn>
-Labeled SumAway(OpBuilder& b, Labeled x, Fn drop, bool keep_dtype = true) {
+Labeled SumAway(OpBuilder& b, Labeled x, Fn drop, bool reshape_ones) {
+  const std::vector<SymInt> sizes = b.sizes(x.tensor);
   std::vector<int64_t> dims;
   std::vector<int> left;
-  for (size_t d = 0; d < x.labels.size(); ++d) {
+  std::vector<SymInt> left_sizes;
+  bool ones = reshape_ones;
+  for (size_t d = 0; d < x.labels.size() && b.ok(); ++d) {
     if (drop(x.labels[d])) {
       dims.push_back(static_cast<int64_t>(d));
+      ones = ones && sizes[d].AsInt() == 1;
     } else {
       left.push_back(x.labels[d]);
+      left_sizes.push_back(sizes[d]);
     }
   }
   if (dims.empty()) return x;
-  const Argument sum = Sum(b, x.tensor, dims);
-  return {keep_dtype ? Cast(b, sum, b.dtype(x.tensor)) : sum, std::move(left)};
+  return {ones ? Reshape(b, x.tensor, left_sizes) : Sum(b, x.tensor, dims), std::move(left)};
 }
 
 // Permutes the dimensions to the order of `labels`, which x must all have.
@@ -80,8 +84,8 @@ Labeled Contract(OpBuilder& b, Labeled x, Labeled y, const std::vector<int>& kee
   const auto needless = [&](const Labeled& other) {
     return [&](int label) { return !Has(keep, label) && !Has(other.labels, label); };
   };
-  x = SumAway(b, std::move(x), needless(y));
-  y = SumAway(b, std::move(y), needless(x));
+  x = SumAway(b, std::move(x), needless(y), /*reshape_ones=*/true);
+  y = SumAway(b, std::move(y), needless(x), /*reshape_ones=*/true);
   if (!b.ok()) return x;
   std::vector<int> batch, left, right, summed;
   for (int label : x.labels) {
