@@ -63,10 +63,12 @@ Values ToValues(const TensorView& tensor) {
   return values;
 }
 
-std::string TypeOf(const Values& values, bool symbolic) {
+std::string TypeOf(const Values& values, bool symbolic, bool symbolic_empty) {
   std::vector<SymInt> sizes;
   for (int64_t size : values.sizes) {
-    sizes.push_back(symbolic && size > 1 ? SymExpr::Symbol(absl::StrCat("s", size)) : SymInt(size));
+    const bool is_symbol = size > 1 || (size == 0 && symbolic_empty);
+    sizes.push_back(symbolic && is_symbol ? SymExpr::Symbol(absl::StrCat("s", size))
+                                          : SymInt(size));
   }
   return PrintType(TensorMeta::Contiguous(values.dtype, sizes));
 }
@@ -87,18 +89,19 @@ std::string ProgramOf(std::string_view call, const std::vector<Values>& inputs,
     absl::StrAppend(&text, "  ranges {");
     for (int64_t size : sizes) {
       if (size > 1) absl::StrAppend(&text, " s", size, ": [2, 64]");
+      if (size == 0 && options.symbolic_empty) absl::StrAppend(&text, " s0: [0, 64]");
     }
     absl::StrAppend(&text, " }\n");
   }
   absl::StrAppend(&text, "  graph(");
   for (size_t i = 0; i < inputs.size(); ++i) {
     absl::StrAppend(&text, i == 0 ? "" : ", ", "%", std::string(1, static_cast<char>('a' + i)),
-                    ": ", TypeOf(inputs[i], symbolic), " user_input");
+                    ": ", TypeOf(inputs[i], symbolic, options.symbolic_empty), " user_input");
   }
   absl::StrAppend(&text, ") {\n    ", options.list ? "[" : "");
   std::string outputs;
   for (size_t i = 0; i < results.size(); ++i) {
-    absl::StrAppend(&text, i == 0 ? "" : ", ", "%y", i, ": ", TypeOf(results[i], false));
+    absl::StrAppend(&text, i == 0 ? "" : ", ", "%y", i, ": ", TypeOf(results[i], false, false));
     absl::StrAppend(&outputs, i == 0 ? "" : ", ", "%y", i, " user_output");
   }
   absl::StrAppend(&text, options.list ? "]" : "", " = ", call, "\n    return (", outputs,

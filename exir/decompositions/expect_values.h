@@ -61,6 +61,8 @@ struct ExpectOptions {
   double atol = 1e-6;
   // Also runs the program with a symbol for every input size above 1, in addition to static sizes.
   bool symbolic = true;
+  // Whether these symbols include sizes of 0.
+  bool symbolic_empty = false;
   // Whether the result is one list of the expected tensors.
   bool list = false;
   // Expected contents of the inputs after the call, if it writes to them.

@@ -42,18 +42,17 @@ Argument Conjugate(OpBuilder& b, const Argument& x) {
 Argument Resize(OpBuilder& b, const Argument& x, int64_t dim, const SymInt& size) {
   const SymInt now = b.size(x, dim);
   if (!b.ok() || now == size) return x;
-  const std::optional<int64_t> have = now.AsInt(), want = size.AsInt();
-  if (!have.has_value() || !want.has_value()) {
-    b.Unsupported("a Fourier transform that resizes a dimension of unknown size");
-    return x;
+  if (size.AsInt().value_or(1) < 1) {
+    b.Invalid(absl::StrCat("a Fourier transform of ", size.ToString(), " points"));
   }
-  if (*want < 1) b.Invalid(absl::StrCat("a Fourier transform of ", *want, " points"));
   if (b.rank(x) <= dim) b.Invalid("a Fourier transform of a tensor without dimensions");
   if (!b.ok()) return x;
-  if (*want < *have) return Slice(b, x, dim, 0, *want);
-  std::vector<int64_t> pad(static_cast<size_t>(2 * (b.rank(x) - dim)), 0);
-  pad.back() = *want - *have;
-  return b.Call("aten.constant_pad_nd.default", {x, pad, 0});
+  const SymInt kept = SymMin(now, size);
+  const Argument part = kept == now ? x : Slice(b, x, dim, 0, kept);
+  if (kept == size) return part;
+  std::vector<SymInt> pad(static_cast<size_t>(2 * (b.rank(x) - dim)), SymInt(0));
+  pad.back() = size - kept;
+  return b.Call("aten.constant_pad_nd.default", {part, pad, 0});
 }
 
 // Dimensions of a transform and the requested sizes.
@@ -173,12 +172,10 @@ std::vector<Argument> Shift(OpBuilder& b, const OpCall& c) {
   const Argument& x = c["self"];
   std::vector<int64_t> dims = AllDims(b.rank(x));
   if (!c.IsNone("dim")) dims = c.Ints("dim");
-  std::vector<int64_t> shifts;
+  std::vector<SymInt> shifts;
   for (int64_t dim : dims) {
-    const std::optional<int64_t> size = b.size(x, dim).AsInt();
-    if (!size.has_value()) b.Unsupported("a shift of a dimension of unknown size");
+    shifts.push_back(FloorDiv(b.size(x, dim) + SymInt(kBack ? 1 : 0), SymInt(2)));
     if (!b.ok()) return {};
-    shifts.push_back(kBack ? (*size + 1) / 2 : *size / 2);
   }
   return {b.Call("aten.roll.default", {x, shifts, dims})};
 }
@@ -263,8 +260,9 @@ std::vector<Argument> InverseShortTransform(OpBuilder& b, const OpCall& c) {
   if (single) x = Unsqueeze(b, x, 0);
   const DType dtype = b.dtype(x) == DType::kComplex128 ? DType::kFloat64 : DType::kFloat32;
   const Frames frames = FramesOf(b, c, dtype);
-  const std::optional<int64_t> bins = b.size(x, 1).AsInt(), count = b.size(x, 2).AsInt();
-  if (!bins.has_value() || !count.has_value()) b.Unsupported("istft of frames of unknown number");
+  const std::optional<int64_t> bins = b.size(x, 1).AsInt();
+  const SymInt count = b.size(x, 2);
+  if (!bins.has_value()) b.Unsupported("istft of an unknown number of frequencies");
   if (!b.ok()) return {};
   const int64_t norm = c.Bool("normalized") ? 1 : 2;
   const std::vector<int64_t> last = {2};
@@ -278,37 +276,38 @@ std::vector<Argument> InverseShortTransform(OpBuilder& b, const OpCall& c) {
   // The result is real, so the other half of the spectrum is redundant.
   if (!one_sided) x = Slice(b, x, 2, 0, half);
   const Argument parts = b.Call("aten._fft_c2r.default", {x, last, norm, frames.length});
-  int64_t total;
-  if (__builtin_mul_overflow(frames.hop, *count - 1, &total) ||
-      __builtin_add_overflow(total, frames.length, &total) || total < 1) {
+  constexpr int64_t kMost = int64_t{1} << 40;  // avoids overflow
+  if (count.AsInt().has_value() && (*count.AsInt() < 1 || *count.AsInt() > kMost / frames.hop)) {
     b.Invalid("istft: too many frames, or none");
   }
   if (!b.ok()) return {};
+  const SymInt total = SymInt(frames.hop) * (count - SymInt(1)) + SymInt(frames.length);
   const auto overlapped = [&](const Argument& columns) {
     const Argument image = b.Call(
-        "aten.col2im.default", {Transpose(b, columns, 1, 2), std::vector<int64_t>{1, total},
+        "aten.col2im.default", {Transpose(b, columns, 1, 2), std::vector<SymInt>{SymInt(1), total},
                                 std::vector<int64_t>{1, frames.length}, std::vector<int64_t>{1, 1},
                                 std::vector<int64_t>{0, 0}, std::vector<int64_t>{1, frames.hop}});
-    return Reshape(b, image, {b.size(columns, 0), SymInt(total)});
+    return Reshape(b, image, {b.size(columns, 0), total});
   };
   const Argument window =
       frames.window.is_none() ? Full(b, {SymInt(frames.length)}, 1.0, dtype) : frames.window;
   const Argument weights = Expand(b, Reshape(b, Mul(b, window, window), {1, 1, frames.length}),
-                                  {SymInt(1), SymInt(*count), SymInt(frames.length)});
+                                  {SymInt(1), count, SymInt(frames.length)});
   Argument signal = overlapped(Mul(b, parts, window));
   Argument weight = overlapped(weights);
   const int64_t start = c.Bool("center") ? frames.length / 2 : 0;
   const std::optional<int64_t> length = c.OptionalInt("length");
-  int64_t end = total - start;
-  if (length.has_value() && (*length < 0 || __builtin_add_overflow(start, *length, &end))) {
+  if (length.has_value() && (*length < 0 || *length > kMost)) {
     b.Invalid(absl::StrCat("istft: a length of ", *length));
   }
-  signal = Slice(b, signal, 1, start, std::min(end, total));
-  weight = Slice(b, weight, 1, start, std::min(end, total));
+  const SymInt end = length.has_value() ? SymInt(start + *length) : total - SymInt(start);
+  const SymInt kept = SymMin(end, total);
+  signal = Slice(b, signal, 1, start, kept);
+  weight = Slice(b, weight, 1, start, kept);
   Argument result = Div(b, signal, weight);
-  if (end > total) {
-    result =
-        b.Call("aten.constant_pad_nd.default", {result, std::vector<int64_t>{0, end - total}, 0});
+  if (!(kept == end)) {
+    result = b.Call("aten.constant_pad_nd.default",
+                    {result, std::vector<SymInt>{SymInt(0), end - kept}, 0});
   }
   return {single ? Squeeze(b, result, 0) : result};
 }

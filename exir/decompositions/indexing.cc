@@ -362,31 +362,26 @@ std::vector<Argument> Combinations(OpBuilder& b, const OpCall& c) {
   constexpr int64_t kMostRows = int64_t{1} << 24, kMostColumns = 64;
   if (!b.ok()) return {};
   if (r == 0) return {Full(b, {SymInt(0)}, 0, b.dtype(self))};
-  if (!b.size(self, 0).AsInt().has_value()) b.Unsupported("combinations of a dynamic size");
   if (r > kMostColumns) b.Unsupported("combinations: r > 64");
   if (!b.ok()) return {};
-  const int64_t n = *b.size(self, 0).AsInt();
-  if (n > kMostRows) b.Unsupported("combinations: more than 2^24 rows");
-  if (!b.ok()) return {};
-  // ends[p]: the number of rows so far that end with position p.
-  std::vector<int64_t> ends(static_cast<size_t>(n), 1);
-  int64_t rows = n;
-  std::vector<Argument> positions = {Arange(b, SymInt(n))};
-  for (int64_t k = 1; k < r && rows > 0 && b.ok(); ++k) {
-    int64_t before = 0, next_rows = 0;
-    for (int64_t& end : ends) {
-      const int64_t count = step == 0 ? before + end : before;
-      before += end;
-      end = count;
-      next_rows += count;
-      if (next_rows > kMostRows) {
-        b.Unsupported("combinations: more than 2^24 rows");
-        return {};
-      }
+  const SymInt n = b.size(self, 0);
+  const auto too_many = [&](const SymInt& rows) {
+    if (rows.AsInt().value_or(0) > kMostRows) {
+      b.Unsupported("combinations: more than 2^24 rows");
     }
-    const Argument counts = NumberMinus(b, n - step, positions.back());
+  };
+  too_many(n);
+  SymInt rows = n;
+  std::vector<Argument> positions = {Arange(b, n)};
+  for (int64_t k = 1; k < r && !(rows == SymInt(0)) && b.ok(); ++k) {
+    // C(n, k + 1) = C(n, k) (n - k) / (k + 1), and with replacement C(n + k, k + 1).
+    const SymInt next_rows =
+        FloorDiv(rows * (step == 0 ? n + SymInt(k) : n - SymInt(k)), SymInt(k + 1));
+    too_many(next_rows);
+    if (!b.ok()) return {};
+    const Argument counts = NumberMinus(b, n - SymInt(step), positions.back());
     const Argument row_ends = b.Call("aten.cumsum.default", {counts, 0});
-    const Argument places = Arange(b, SymInt(next_rows));
+    const Argument places = Arange(b, next_rows);
     const Argument row = b.Call("aten.searchsorted.Tensor", {row_ends, places}, {{"right", true}});
     // Of the row's first continuation: the position minus the place.
     const Argument shift = Sub(b, Add(b, positions.back(), step), Sub(b, row_ends, counts));
@@ -396,7 +391,7 @@ std::vector<Argument> Combinations(OpBuilder& b, const OpCall& c) {
     positions.push_back(Add(b, places, b.Call("aten.index_select.default", {shift, 0, row})));
     rows = next_rows;
   }
-  if (rows == 0) return {Full(b, {SymInt(0), SymInt(r)}, 0, b.dtype(self))};
+  if (rows == SymInt(0)) return {Full(b, {SymInt(0), SymInt(r)}, 0, b.dtype(self))};
   std::vector<Argument> columns;
   for (const Argument& position : positions) {
     columns.push_back(Unsqueeze(b, b.Call("aten.index_select.default", {self, 0, position}), 1));

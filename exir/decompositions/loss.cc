@@ -155,6 +155,13 @@ std::vector<Argument> NllLossForward(OpBuilder& b, const OpCall& c) {
           none ? ScalarTensor(b, 0.0, b.dtype(x)) : nll.total_weight};
 }
 
+// smoothing / classes: a scalar, or a 0-dimensional tensor for a run-time number.
+Argument PerClass(OpBuilder& b, double smoothing, const SymInt& classes, DType dtype) {
+  const std::optional<int64_t> count = classes.AsInt();
+  if (count.has_value()) return Argument(smoothing / static_cast<double>(*count));
+  return Div(b, ScalarTensor(b, smoothing, dtype), classes);
+}
+
 // The target has one probability per class.
 std::vector<Argument> CrossEntropyOfProbabilities(OpBuilder& b, const OpCall& c,
                                                   const Argument& log, double smoothing) {
@@ -162,10 +169,7 @@ std::vector<Argument> CrossEntropyOfProbabilities(OpBuilder& b, const OpCall& c,
   const SymInt classes = b.size(log, dim);
   Argument target = c["target"];
   if (smoothing > 0) {
-    const std::optional<int64_t> count = classes.AsInt();
-    if (!count.has_value()) b.Unsupported("label smoothing over an unknown number of classes");
-    if (!b.ok()) return {};
-    target = Add(b, Mul(b, target, 1 - smoothing), smoothing / static_cast<double>(*count));
+    target = Add(b, Mul(b, target, 1 - smoothing), PerClass(b, smoothing, classes, b.dtype(log)));
   }
   Argument product = Mul(b, log, target);
   if (!c.IsNone("weight")) product = Mul(b, product, ClassWeight(b, c["weight"], log));
@@ -188,15 +192,13 @@ std::vector<Argument> CrossEntropy(OpBuilder& b, const OpCall& c) {
   const Nll nll = NllOf(b, log, target, weight, c.Sym("ignore_index"));
   const Argument loss = ReducedNll(b, nll, reduction);
   if (smoothing == 0) return {loss};
-  const std::optional<int64_t> classes = b.size(x, dim).AsInt();
-  if (!classes.has_value()) b.Unsupported("label smoothing over an unknown number of classes");
-  if (!b.ok()) return {};
   // Contribution of each class.
   const Argument each =
       Neg(b, Sum(b, weight.is_none() ? log : Mul(b, log, ClassWeight(b, weight, log)), {dim}));
   const Nll smooth{Where(b, nll.kept, each, 0), nll.kept, nll.total_weight};
   return {Add(b, Mul(b, loss, 1 - smoothing),
-              Mul(b, ReducedNll(b, smooth, reduction), smoothing / static_cast<double>(*classes)))};
+              Mul(b, ReducedNll(b, smooth, reduction),
+                  PerClass(b, smoothing, b.size(x, dim), b.dtype(log))))};
 }
 
 // --- Margins ---

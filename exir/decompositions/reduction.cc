@@ -78,6 +78,23 @@ std::vector<Argument> NanMean(OpBuilder& b, const OpCall& c) {
   return {Div(b, NanSum(b, c)[0], count)};
 }
 
+// Appends `value` to each of the dimensions that has no elements.
+Argument WithoutEmptyDims(OpBuilder& b, const Argument& x, const std::vector<int64_t>& dims,
+                          double value) {
+  const int64_t rank = b.rank(x);
+  std::vector<SymInt> pad(static_cast<size_t>(2 * rank), SymInt(0));
+  bool any = false;
+  for (int64_t dim : dims.empty() ? AllDims(rank) : dims) {
+    const int64_t d = b.WrapDim(dim, rank);
+    if (!b.ok() || rank == 0) return x;
+    const SymInt size = b.size(x, d);
+    if (b.Range(size).min >= 1) continue;
+    any = true;
+    pad[static_cast<size_t>(2 * (rank - d) - 1)] = SymMax(SymInt(1) - size, SymInt(0));
+  }
+  return any ? b.Call("aten.constant_pad_nd.default", {x, pad, value}) : x;
+}
+
 // max + log(sum(exp(x - max))), with an infinite maximum replaced by 0.
 std::vector<Argument> LogSumExp(OpBuilder& b, const OpCall& c) {
   return ComputedFloat(b, c["self"], [&](const Argument& x) {
@@ -85,7 +102,8 @@ std::vector<Argument> LogSumExp(OpBuilder& b, const OpCall& c) {
     if (b.meta(x).NumElements() == SymInt(0)) {
       return Unary(b, "log", Sum(b, Unary(b, "exp", x), dims, Keep(c)));
     }
-    const Argument highest = b.Call("aten.amax.default", {x, dims, true});
+    const Argument highest =
+        b.Call("aten.amax.default", {WithoutEmptyDims(b, x, dims, -kInfinity), dims, true});
     const Argument shift =
         Where(b, Binary(b, "eq", Unary(b, "abs", highest), kInfinity), 0, highest);
     const Argument sum = Sum(b, Unary(b, "exp", Sub(b, x, shift)), dims, Keep(c));
@@ -125,12 +143,12 @@ Argument Covariance(OpBuilder& b, const Argument& self, const OpArgument& correc
   if (b.rank(self) > 2) b.Invalid("cov: expected at most two dimensions");
   Argument x = b.rank(self) == 2 ? self : Reshape(b, self, {1, -1});
   x = Cast(b, x, ResultFloat(b.dtype(x)));
-  const std::optional<int64_t> count = b.size(x, 1).AsInt();
+  const SymInt count = b.size(x, 1);
   const Argument* shift = std::get_if<Argument>(&correction.value());
   const int64_t* less = shift == nullptr ? nullptr : shift->get_if<int64_t>();
-  if (!count.has_value() || less == nullptr) b.Unsupported("cov: an unknown number of columns");
+  if (less == nullptr) b.Unsupported("cov: an unknown correction");
   int64_t degrees = 0;
-  if (b.ok() && __builtin_sub_overflow(*count, *less, &degrees)) {
+  if (b.ok() && __builtin_sub_overflow(count.AsInt().value_or(0), *less, &degrees)) {
     b.Invalid(absl::StrCat("cov: a correction of ", *less));
   }
   if (!b.ok()) return Argument();
@@ -138,7 +156,7 @@ Argument Covariance(OpBuilder& b, const Argument& self, const OpArgument& correc
   const Argument conjugate =
       IsComplex(b.dtype(x)) ? b.Call("aten._conj_physical.default", {centered}) : centered;
   const Argument products = b.Call("aten.mm.default", {centered, Transpose(b, conjugate, 0, 1)});
-  const Argument result = Div(b, products, static_cast<double>(std::max<int64_t>(degrees, 0)));
+  const Argument result = Div(b, products, SymMax(count - SymInt(*less), SymInt(0)));
   // A single variable gives a 0-dimensional result.
   const bool many = b.rank(self) == 2 && b.size(self, 0).AsInt() != 1;
   return many ? result : Reshape(b, result, std::vector<int64_t>());
@@ -171,14 +189,14 @@ std::vector<Argument> ArgSort(OpBuilder& b, const OpCall& c) {
 std::vector<Argument> MSort(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten.sort.default", {c["self"], 0})};
 }
-// Returns NaN if the tensor is statically empty.
-std::optional<Argument> MedianOfEmpty(OpBuilder& b, const Argument& x) {
-  if (!IsFloatingPoint(b.dtype(x)) || b.meta(x).NumElements() != SymInt(0)) return std::nullopt;
-  return ScalarTensor(b, std::numeric_limits<double>::quiet_NaN(), b.dtype(x));
+// All elements; NaN instead of none.
+Argument ElementsForMedian(OpBuilder& b, const Argument& x) {
+  const Argument elements = Reshape(b, x, {-1});
+  if (!IsFloatingPoint(b.dtype(x))) return elements;
+  return WithoutEmptyDims(b, elements, {0}, std::numeric_limits<double>::quiet_NaN());
 }
 std::vector<Argument> Median(OpBuilder& b, const OpCall& c) {
-  if (const std::optional<Argument> none = MedianOfEmpty(b, c["self"])) return {*none};
-  return {b.Call("aten.median.dim", {Reshape(b, c["self"], {-1}), 0})};
+  return {b.Call("aten.median.dim", {ElementsForMedian(b, c["self"]), 0})};
 }
 
 // Interpolates between the two sorted elements nearest to q (n - 1).
@@ -294,9 +312,8 @@ std::vector<Argument> NanMedianDim(OpBuilder& b, const OpCall& c) {
   return NanMedianAlong(b, c["self"], c.Int("dim"), c.Bool("keepdim"));
 }
 std::vector<Argument> NanMedian(OpBuilder& b, const OpCall& c) {
-  if (const std::optional<Argument> none = MedianOfEmpty(b, c["self"])) return {*none};
   const std::vector<Argument> results =
-      NanMedianAlong(b, Reshape(b, c["self"], {-1}), 0, /*keep=*/false);
+      NanMedianAlong(b, ElementsForMedian(b, c["self"]), 0, /*keep=*/false);
   if (!b.ok()) return {};
   return {results[0]};
 }

@@ -52,6 +52,12 @@ TEST(ReductionValuesTest, SumsOfIntegers) {
   ExpectValues("aten.sum_to_size.default(%a, [])", {B({2}, {1, 1})}, {I({}, {2})});
   ExpectValues("aten.sum_to_size.default(%a, [1, 2])", {F({2, 2}, {1, 2, 3, 4})},
                {F({1, 2}, {4, 6})});
+  // Dimensions of size 1 are not summed.
+  ExpectValues("aten.einsum.default(\"ik,j->ij\", [%a, %b])",
+               {U8({2, 3}, {100, 100, 100, 1, 2, 3}), U8({2}, {2, 3})},
+               {I({2, 2}, {600, 900, 12, 18})});
+  ExpectValues("aten.einsum.default(\"ik,j->ij\", [%a, %b])",
+               {U8({2, 1}, {200, 3}), U8({2}, {2, 3})}, {U8({2, 2}, {144, 88, 6, 9})});
   ExpectValues("aten.einsum.default(\"i->\", [%a])", {U8({2}, {200, 100})}, {I({}, {300})});
   ExpectValues("aten.einsum.default(\"i,i->\", [%a, %b])", {U8({2}, {2, 3}), U8({2}, {4, 5})},
                {U8({}, {23})});
@@ -72,7 +78,21 @@ TEST(ReductionValuesTest, LogSumExp) {
                {F({3}, {-kInf, kInf, kNan})});
   ExpectValues("aten.special_logsumexp.default(%a, [0])", {I({2}, {0, 0})}, {F({}, {std::log(2)})});
   ExpectValues("aten.logsumexp.default(%a, [0])", {F({}, {3})}, {F({}, {3})});
-  ExpectValues("aten.logsumexp.default(%a, [0])", {F({0, 1}, {})}, {F({1}, {-kInf})});
+  const ExpectOptions empty = {.symbolic_empty = true};
+  ExpectValues("aten.logsumexp.default(%a, [0])", {F({0, 1}, {})}, {F({1}, {-kInf})}, empty);
+  ExpectValues("aten.logsumexp.default(%a, [-1], true)", {F({2, 0}, {})},
+               {F({2, 1}, {-kInf, -kInf})}, empty);
+  ExpectValues("aten.logsumexp.default(%a, [0, 1])", {F({2, 0}, {})}, {F({}, {-kInf})}, empty);
+  ExpectValues("aten.logsumexp.default(%a, [1])", {F({0, 2}, {})}, {F({0}, {})}, empty);
+}
+
+TEST(ReductionValuesTest, MediansOfNothing) {
+  const ExpectOptions empty = {.symbolic_empty = true};
+  for (const char* call : {"aten.median.default(%a)", "aten.nanmedian.default(%a)"}) {
+    ExpectValues(call, {F({0}, {})}, {F({}, {kNan})}, empty);
+    ExpectValues(call, {F({2, 0}, {})}, {F({}, {kNan})}, empty);
+    ExpectValues(call, {F({3}, {3, 1, 2})}, {F({}, {2})}, empty);
+  }
 }
 
 TEST(ReductionValuesTest, Variances) {
@@ -101,12 +121,10 @@ TEST(ReductionValuesTest, Variances) {
 
 TEST(ReductionValuesTest, CovarianceAndCorrelation) {
   const Values x = F({2, 3}, {1, 2, 3, 2, 6, 4});
-  const ExpectOptions numbers = {.symbolic = false};
-  ExpectValues("aten.cov.default(%a)", {x}, {F({2, 2}, {1, 1, 1, 4})}, numbers);
-  ExpectValues("aten.cov.default(%a, correction=0)", {F({3}, {1, 2, 6})}, {F({}, {14.0 / 3})},
-               numbers);
-  ExpectValues("aten.corrcoef.default(%a)", {x}, {F({2, 2}, {1, 0.5, 0.5, 1})}, numbers);
-  ExpectValues("aten.corrcoef.default(%a)", {F({3}, {1, 2, 6})}, {F({}, {1})}, numbers);
+  ExpectValues("aten.cov.default(%a)", {x}, {F({2, 2}, {1, 1, 1, 4})});
+  ExpectValues("aten.cov.default(%a, correction=0)", {F({3}, {1, 2, 6})}, {F({}, {14.0 / 3})});
+  ExpectValues("aten.corrcoef.default(%a)", {x}, {F({2, 2}, {1, 0.5, 0.5, 1})});
+  ExpectValues("aten.corrcoef.default(%a)", {F({3}, {1, 2, 6})}, {F({}, {1})});
 }
 
 TEST(ReductionValuesTest, QuantilesInterpolate) {

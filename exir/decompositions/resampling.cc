@@ -283,11 +283,16 @@ std::vector<Argument> Bicubic(OpBuilder& b, const OpCall& c) {
 // ends.
 Argument Coordinates(OpBuilder& b, const SymInt& size, bool corners, DType dtype) {
   const std::optional<int64_t> count = size.AsInt();
-  if (!count.has_value()) {
-    b.Unsupported("a grid of unknown size");
-    return Argument();
-  }
   const Argument index = Cast(b, Arange(b, size), dtype);
+  if (!count.has_value()) {
+    // A single coordinate is 0.
+    if (corners) {
+      const Argument place = Div(b, Mul(b, index, 2.0), SymMax(size - SymInt(1), SymInt(1)));
+      return Sub(b, place, SymMin(size - SymInt(1), SymInt(1)));
+    }
+    const Argument place = Sub(b, Mul(b, index, 2.0), size - SymInt(1));
+    return Div(b, place, size);
+  }
   if (*count <= 1) return Mul(b, index, 0.0);
   const double n = static_cast<double>(*count);
   if (corners) return Sub(b, Mul(b, index, 2 / (n - 1)), 1.0);

@@ -128,22 +128,34 @@ TEST(JoiningValuesTest, Stacks) {
                {F({4, 4}, {1, 2, 0, 0, 0, 0, 3, 0, 0, 0, 0, 4, 0, 0, 0, 5})});
 }
 
+TEST(FourierValuesTest, ShiftsByHalf) {
+  const Values x = Matrix();
+  ExpectValues("aten.fft_fftshift.default(%a)", {x}, {F({2, 3}, {6, 4, 5, 3, 1, 2})});
+  ExpectValues("aten.fft_ifftshift.default(%a)", {x}, {F({2, 3}, {5, 6, 4, 2, 3, 1})});
+  ExpectValues("aten.fft_fftshift.default(%a, [1])", {x}, {F({2, 3}, {3, 1, 2, 6, 4, 5})});
+}
+
+TEST(FourierValuesTest, TransformsPadOrTruncate) {
+  const Values result = F({4}, {5, 1, -3, 1});
+  ExpectValues("aten.fft_hfft.default(%a, 4)", {F({2}, {1, 2})}, {result});
+  ExpectValues("aten.fft_hfft.default(%a, 4)", {F({5}, {1, 2, 0, 9, 9})}, {result});
+}
+
 TEST(JoiningValuesTest, Combinations) {
-  const ExpectOptions sizes_known = {.symbolic = false};
   const Values x = I({4}, {5, 6, 7, 8});
   ExpectValues("aten.combinations.default(%a)", {x},
-               {I({6, 2}, {5, 6, 5, 7, 5, 8, 6, 7, 6, 8, 7, 8})}, sizes_known);
+               {I({6, 2}, {5, 6, 5, 7, 5, 8, 6, 7, 6, 8, 7, 8})});
   ExpectValues("aten.combinations.default(%a, 3)", {x},
-               {I({4, 3}, {5, 6, 7, 5, 6, 8, 5, 7, 8, 6, 7, 8})}, sizes_known);
-  ExpectValues("aten.combinations.default(%a, 4)", {x}, {I({1, 4}, {5, 6, 7, 8})}, sizes_known);
+               {I({4, 3}, {5, 6, 7, 5, 6, 8, 5, 7, 8, 6, 7, 8})});
+  ExpectValues("aten.combinations.default(%a, 4)", {x}, {I({1, 4}, {5, 6, 7, 8})});
   ExpectValues("aten.combinations.default(%a, 2, true)", {I({2}, {5, 6})},
-               {I({3, 2}, {5, 5, 5, 6, 6, 6})}, sizes_known);
+               {I({3, 2}, {5, 5, 5, 6, 6, 6})});
   ExpectValues("aten.combinations.default(%a, 3, true)", {I({2}, {5, 6})},
-               {I({4, 3}, {5, 5, 5, 5, 5, 6, 5, 6, 6, 6, 6, 6})}, sizes_known);
-  ExpectValues("aten.combinations.default(%a, 1)", {x}, {I({4, 1}, {5, 6, 7, 8})}, sizes_known);
-  ExpectValues("aten.combinations.default(%a, 0)", {x}, {I({0}, {})}, sizes_known);
-  ExpectValues("aten.combinations.default(%a, 5)", {x}, {I({0, 5}, {})}, sizes_known);
-  ExpectValues("aten.combinations.default(%a)", {I({0}, {})}, {I({0, 2}, {})}, sizes_known);
+               {I({4, 3}, {5, 5, 5, 5, 5, 6, 5, 6, 6, 6, 6, 6})});
+  ExpectValues("aten.combinations.default(%a, 1)", {x}, {I({4, 1}, {5, 6, 7, 8})});
+  ExpectValues("aten.combinations.default(%a, 0)", {x}, {I({0}, {})});
+  ExpectValues("aten.combinations.default(%a, 5)", {x}, {I({0, 5}, {})});
+  ExpectValues("aten.combinations.default(%a)", {I({0}, {})}, {I({0, 2}, {})});
 }
 
 TEST(JoiningValuesTest, Grids) {
