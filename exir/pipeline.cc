@@ -405,8 +405,11 @@ absl::StatusOr<MethodPrograms> ToStageWithinBudget(MethodPrograms methods, Stage
     const std::vector<const Partitioner*>& partitioners = options.partitioners.Of(name);
     ABSL_RETURN_IF_ERROR(
         TransformBeforeDecomposition(name, program, partitioners, to_edge.passes, report));
-    ABSL_RETURN_IF_ERROR(
-        BoundSizes(name, program, options.size_bounds, options.unbounded_size, bounded));
+    const std::optional<int64_t> most = options.unbounded_size;
+    ABSL_ASSIGN_OR_RETURN(const bool bounds_inputs,
+                          BoundInputs(name, program, options.size_bounds, most, bounded));
+    // If the caller's bound is that of inputs, operators bound data-dependent sizes by it.
+    ABSL_RETURN_IF_ERROR(BoundResults(program, bounds_inputs ? std::nullopt : most));
     to_edge.decompose =
         KeepFor(program, partitioners, report == nullptr ? nullptr : &report->notes);
     absl::StatusOr<ExportedProgram> edge =
@@ -419,8 +422,9 @@ absl::StatusOr<MethodPrograms> ToStageWithinBudget(MethodPrograms methods, Stage
       }
     }
     // Lowering also creates symbols.
-    ABSL_RETURN_IF_ERROR(
-        BoundSizes(name, program, options.size_bounds, options.unbounded_size, bounded));
+    ABSL_RETURN_IF_ERROR(BoundInputs(name, program, options.size_bounds, most, bounded).status());
+    if (bounds_inputs) ABSL_RETURN_IF_ERROR(BoundResults(program, std::nullopt));
+    ABSL_RETURN_IF_ERROR(BoundResults(program, most));
     if (const std::vector<Pass>& passes = options.transform_passes.Of(name); !passes.empty()) {
       ABSL_RETURN_IF_ERROR(
           RunOn("transform passes", name, program, passes, to_edge.passes, report));

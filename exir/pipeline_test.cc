@@ -158,10 +158,11 @@ TEST_F(ToEdgeTest, CallersBoundOfAllSizesAlsoLimitsDataDependentSizes) {
 
 TEST_F(ToEdgeTest, OperatorsBoundDataDependentSizesByTheBoundOfTheInputs) {
   ASSERT_OK_AND_ASSIGN(ExportedProgram program, ParseProgram(R"(program aten {
-    ranges { s0: [2, inf] u0: [0, inf] }
+    ranges { s0: [2, inf] u0: [0, inf] u1: [0, inf] }
     graph(%x: f32[s0,4] user_input) {
       %y: i64[u0,2] = aten.nonzero.default(%x)
-      return (%y user_output)
+      %z: f32[u1], %i: i64[0], %c: i64[0] = aten._unique2.default(%x)
+      return (%y user_output, %z user_output)
     }
   })",
                                                              *ops_));
@@ -173,6 +174,7 @@ TEST_F(ToEdgeTest, OperatorsBoundDataDependentSizesByTheBoundOfTheInputs) {
                        LowerToStage(std::move(methods), Stage::kEdge, options));
   EXPECT_EQ(edge[0].second.ranges.at("s0").max, 16);
   EXPECT_EQ(edge[0].second.ranges.at("u0").max, 64);
+  EXPECT_EQ(edge[0].second.ranges.at("u1").max, 64);
 }
 
 TEST_F(ToEdgeTest, CallerBoundsSizesBySymbol) {

@@ -64,17 +64,17 @@ absl::Status BoundSymbols(ExportedProgram& program,
 
 }  // namespace
 
-absl::Status BoundSizes(const std::string& method, ExportedProgram& program,
-                        const absl::btree_map<std::string, int64_t>& bounds,
-                        std::optional<int64_t> most, absl::flat_hash_set<std::string>& found) {
+absl::StatusOr<bool> BoundInputs(const std::string& method, ExportedProgram& program,
+                                 const absl::btree_map<std::string, int64_t>& bounds,
+                                 std::optional<int64_t> most,
+                                 absl::flat_hash_set<std::string>& found) {
   const absl::Status bounded = BoundSymbols(program, bounds, found);
   if (!bounded.ok()) return Annotate(bounded, absl::StrCat("method '", method, "'"));
-  if (!most.has_value()) return BoundDataSizes().run(program).status();
-  // Operators bound the sizes of their results by those of the inputs.
-  if (BoundUnbounded(program, *most, /*results=*/false)) {
-    ABSL_RETURN_IF_ERROR(BoundDataSizes().run(program).status());
-  }
-  BoundUnbounded(program, *most, /*results=*/true);
+  return most.has_value() && BoundUnbounded(program, *most, /*results=*/false);
+}
+
+absl::Status BoundResults(ExportedProgram& program, std::optional<int64_t> most) {
+  if (most.has_value()) BoundUnbounded(program, *most, /*results=*/true);
   return BoundDataSizes().run(program).status();
 }
 
