@@ -447,6 +447,8 @@ for name in ("trapezoid", "cumulative_trapezoid"):
 I16 = torch.int16
 F16, BF16, F64 = torch.float16, torch.bfloat16, torch.float64
 BYTES = torch.tensor([[0, 0, 255, 255], [0, 0, 255, 255], [255, 255, 0, 0], [0, 255, 0, 255]], dtype=U8)[None, None]
+WAVES = (torch.arange(48) * 97 % 251).to(U8).view(1, 2, 6, 4)
+INFINITE = torch.tensor([1.0, torch.inf, 2, 3, -torch.inf, 4, 5, 6])
 RAMP = ((torch.arange(24.0) * 7 % 11) - 5).view(1, 1, 4, 6)
 BINS = torch.complex(((torch.arange(48.0) * 7 % 13) - 6).view(8, 6), ((torch.arange(48.0) * 5 % 11) - 5).view(8, 6))
 STEPS = (torch.arange(12.0) - 5.3) * 0.37
@@ -457,7 +459,10 @@ EXTRA.update({
                               {"spacing": [torch.tensor([1.0, 2, 5]), torch.tensor([0.0, 3, 4])], "dim": [1, 2]})],
     "upsample_bicubic2d.vec": [((BYTES, [9, 9], a, None), {}) for a in (False, True)] +
                               [((BYTES, None, False, [1.7, 0.6]), {}), ((RAMP.double() / 7, [7, 5], False, None), {})],
-    "upsample_bicubic2d.default": [((BYTES, [3, 7], False), {})],
+    "upsample_bicubic2d.default": [((BYTES, [3, 7], False), {})] +
+                                  [((WAVES, size, a), {}) for a in (False, True) for size in ([11, 6], [7, 5])],
+    "upsample_linear1d.default": [((INFINITE[None, None], [n], False), {}) for n in (8, 13)],
+    "upsample_trilinear3d.default": [((INFINITE.view(1, 1, 2, 2, 2), [3, 3, 2], False), {})],
     "istft.default": [((BINS, 8, 2), {"onesided": False}), ((BINS[None], 8, 3, 6), {"window": torch.arange(6.0) + 1})],
     "bucketize.Scalar": [((0.5, N(0, 0, 1, dtype=I16)), {}), ((2.5, N(1, 2, 3)), {"out_int32": True}),
                          ((300, N(0, 40, 50, dtype=torch.int8)), {}), ((1, HALVES.sort().values), {})],

@@ -167,10 +167,11 @@ Argument Ratio(OpBuilder& b, const SymInt& in, const SymInt& out, const Argument
   return Div(b, ScalarTensor(b, in, dtype), ScalarTensor(b, out, dtype));
 }
 
+Argument IndexAt(OpBuilder& b, const Argument& x, int64_t dim, const Argument& places) {
+  return Clamp(b, Cast(b, places, DType::kInt64), 0, b.size(x, dim) - SymInt(1));
+}
 Argument Pick(OpBuilder& b, const Argument& x, int64_t dim, const Argument& places) {
-  const SymInt last = b.size(x, dim) - SymInt(1);
-  const Argument index = Clamp(b, Cast(b, places, DType::kInt64), 0, last);
-  return b.Call("aten.index_select.default", {x, dim, index});
+  return b.Call("aten.index_select.default", {x, dim, IndexAt(b, x, dim, places)});
 }
 
 template <int kSpatial, bool kLists>
@@ -218,19 +219,54 @@ Argument StepOf(OpBuilder& b, const SymInt& in, const SymInt& out, bool corners,
   return Argument(steps > 0 ? (static_cast<double>(*in.AsInt()) - 1) / steps : 0.0);
 }
 
-// Fixed-point bits of PyTorch's weights for bytes, so that the largest weight fits into 16 bits.
-// One bit less if a position coincides with an element, whose weight is then 1.
-int BitsOfWeights(const SymInt& out, bool corners, const Argument& step) {
+// Weight of neighbor -1, 0, 1 or 2 of a position at distance `t` after neighbor 0.
+double CubicWeight(int64_t neighbor, double t) {
+  constexpr double kA = -0.75;
+  const double x = std::abs(static_cast<double>(neighbor) - t);
+  if (x <= 1) return ((kA + 2) * x - (kA + 3)) * x * x + 1;
+  return ((kA * x - 5 * kA) * x + 8 * kA) * x - 4 * kA;
+}
+
+// Fixed-point bits of PyTorch's weights for bytes: the most for which all weights, of which those
+// outside the image are added to the weight of its border, fit into 16 bits.
+int BitsOfWeights(const SymInt& in, const SymInt& out, bool corners, const Argument& step) {
   constexpr int64_t kMost = int64_t{1} << 20;
   const std::optional<double> distance = Number(step);
-  if (!distance.has_value() || out.AsInt().value_or(kMost) >= kMost) return 14;
+  const std::optional<int64_t> size = in.AsInt();
+  if (!distance.has_value() || !size.has_value() || out.AsInt().value_or(kMost) >= kMost) return 14;
+  double largest = 0;
   for (int64_t i = 0; i < *out.AsInt(); ++i) {
     const double index = static_cast<double>(i);
     const double place = corners ? index * *distance : (index + 0.5) * *distance - 0.5;
-    const double off = std::abs(place - std::round(place));
-    if ((1.25 * off - 2.25) * off * off >= -std::exp2(-16)) return 14;
+    const double below = std::floor(place);
+    double sum = 0, before = -1;
+    for (int64_t k = -1; k <= 2; ++k) {
+      const double at =
+          std::clamp(below + static_cast<double>(k), 0.0, static_cast<double>(*size) - 1);
+      sum = (at == before ? sum : 0) + CubicWeight(k, place - below);
+      before = at;
+      largest = std::max(largest, sum);
+    }
   }
-  return 15;
+  int bits = 0;
+  while (bits < 22 && 0.5 + largest * std::exp2(bits + 1) < 0x1p15) ++bits;
+  return bits;
+}
+
+// Adds the weights of equal indices, which are adjacent, to the first of them; the others are 0.
+std::vector<Argument> WeightsOfIndices(OpBuilder& b, const std::vector<Argument>& indices,
+                                       const std::vector<Argument>& weights) {
+  std::vector<Argument> results;
+  for (size_t k = 0; k < weights.size() && b.ok(); ++k) {
+    Argument sum = weights[k];
+    for (size_t j = k + 1; j < weights.size(); ++j) {
+      const Argument same = Binary(b, "eq", indices[j], indices[k]);
+      sum = Add(b, sum, Where(b, same, weights[j], 0));
+    }
+    if (k > 0) sum = Where(b, Binary(b, "eq", indices[k], indices[k - 1]), 0, sum);
+    results.push_back(sum);
+  }
+  return results;
 }
 
 // Resizes the width, then the height. Bytes, which PyTorch computes with integers, are rounded
@@ -258,8 +294,11 @@ std::vector<Argument> Bicubic(OpBuilder& b, const OpCall& c) {
     const Argument place =
         corners ? Mul(b, index, step) : Sub(b, Mul(b, Add(b, index, 0.5), step), 0.5);
     const Argument below = Unary(b, "floor", place);
-    std::vector<Argument> weights = CubicWeights(b, Sub(b, place, below));
-    const double unit = std::exp2(BitsOfWeights(out, corners, step));
+    std::vector<Argument> weights = CubicWeights(b, Sub(b, place, below)), indices;
+    for (int64_t k = 0; k < 4; ++k) indices.push_back(IndexAt(b, x, d + 2, Add(b, below, k - 1)));
+    if (bytes) weights = WeightsOfIndices(b, indices, weights);
+    if (!b.ok()) return {};
+    const double unit = std::exp2(BitsOfWeights(in, out, corners, step));
     Argument sum;
     for (int64_t k = 0; k < 4 && b.ok(); ++k) {
       Argument weight = weights[static_cast<size_t>(k)];
@@ -269,7 +308,9 @@ std::vector<Argument> Bicubic(OpBuilder& b, const OpCall& c) {
         weight = Cast(b, weight, DType::kFloat32);  // exact, and so are the sums
       }
       if (d == 0) weight = Unsqueeze(b, weight, 1);
-      const Argument term = Mul(b, Pick(b, x, d + 2, Add(b, below, k - 1)), weight);
+      const Argument term =
+          Mul(b, b.Call("aten.index_select.default", {x, d + 2, indices[static_cast<size_t>(k)]}),
+              weight);
       sum = k == 0 ? term : Add(b, sum, term);
     }
     x = bytes ? Clamp(b, Unary(b, "floor", Div(b, Add(b, sum, unit / 2), unit)), 0, 255) : sum;
