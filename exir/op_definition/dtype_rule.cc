@@ -23,16 +23,22 @@ std::vector<std::string> Split(std::string_view text, char by) {
   return absl::StrSplit(absl::string_view(text.data(), text.size()), by, absl::SkipWhitespace());
 }
 
+// The names of the set's dtypes.
+template <class Name>
+std::vector<std::string> NamesOf(DTypeSet set, Name name) {
+  std::vector<std::string> names;
+  for (int i = 1; i < kNumDTypes; ++i) {
+    const DType dtype = static_cast<DType>(i);
+    if (set.contains(dtype)) names.emplace_back(name(dtype));
+  }
+  return names;
+}
+
 std::string SetText(DTypeSet set) {
   for (const auto& [name, named] : kNamedSets) {
     if (set == named) return std::string(name);
   }
-  std::vector<std::string> names;
-  for (int i = 1; i < kNumDTypes; ++i) {
-    const DType dtype = static_cast<DType>(i);
-    if (set.contains(dtype)) names.emplace_back(DTypeShortName(dtype));
-  }
-  return absl::StrCat("{", absl::StrJoin(names, ","), "}");
+  return absl::StrCat("{", absl::StrJoin(NamesOf(set, DTypeShortName), ","), "}");
 }
 
 // Parses "real", "float+bool", "{f32,f64}".
@@ -243,6 +249,10 @@ absl::StatusOr<DTypeSet> DTypeRule::Allowed(std::string_view name,
     ABSL_ASSIGN_OR_RETURN(const size_t i, FindSlot(named.name));
     assigned[i] = named.dtype;
   }
+  return AllowedAt(slot, assigned);
+}
+
+DTypeSet DTypeRule::AllowedAt(size_t slot, absl::Span<const std::optional<DType>> assigned) const {
   DTypeSet allowed;
   for (const Row& row : rows_) {
     const auto bound = Bind(row, assigned);
@@ -253,18 +263,41 @@ absl::StatusOr<DTypeSet> DTypeRule::Allowed(std::string_view name,
   return allowed;
 }
 
+std::string DTypeRule::Mismatch(absl::Span<const std::optional<DType>> assigned) const {
+  const auto name_of = [&](size_t i) {
+    return slots_[i].return_name.empty() ? slots_[i].name : std::string("result");
+  };
+  std::vector<std::string> actual;
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (assigned[i]) actual.push_back(absl::StrCat(name_of(i), " ", DTypeName(*assigned[i])));
+  }
+  const std::string all = absl::StrJoin(actual, ", ");
+  // First tensors whose dtype no row has, then those that do not fit the others.
+  for (bool with_others : {false, true}) {
+    for (size_t i = 0; i < slots_.size(); ++i) {
+      if (!assigned[i]) continue;
+      std::vector<std::optional<DType>> others(slots_.size());
+      if (with_others) others.assign(assigned.begin(), assigned.end());
+      others[i] = std::nullopt;
+      const DTypeSet allowed = AllowedAt(i, others);
+      if (allowed == DTypeSet() || allowed.contains(*assigned[i])) continue;
+      return absl::StrCat("'", name_of(i), "': expected ",
+                          absl::StrJoin(NamesOf(allowed, DTypeName), ", "), ", got ",
+                          DTypeName(*assigned[i]), " (", all, ")");
+    }
+  }
+  return absl::StrCat("these dtypes are not supported together: ", all);
+}
+
 absl::Status DTypeRule::Validate(absl::Span<const NamedDType> dtypes) const {
   std::vector<std::optional<DType>> assigned(slots_.size());
   std::vector<bool> given(slots_.size());
-  std::vector<std::string> actual;
   for (const NamedDType& named : dtypes) {
     ABSL_ASSIGN_OR_RETURN(const size_t i, FindSlot(named.name));
     if (given[i])
       return absl::InvalidArgumentError(absl::StrCat(op_, ": '", named.name, "' is given twice"));
     given[i] = true;
     assigned[i] = named.dtype;
-    actual.push_back(
-        absl::StrCat(named.name, ":", named.dtype ? DTypeShortName(*named.dtype) : "none"));
   }
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (!given[i] && !slots_[i].optional) {
@@ -273,8 +306,7 @@ absl::Status DTypeRule::Validate(absl::Span<const NamedDType> dtypes) const {
     }
   }
   if (Accepts(assigned)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(op_, ": expected dtypes ", ToString(), ", got ", absl::StrJoin(actual, " ")));
+  return absl::InvalidArgumentError(absl::StrCat(op_, ": ", Mismatch(assigned)));
 }
 
 std::string DTypeRule::ToString() const {

@@ -65,7 +65,8 @@ class DTypeRule {
   // Returns whether some row accepts the dtypes, one per slot.
   bool Accepts(absl::Span<const std::optional<DType>> dtypes) const;
   // kInvalidArgument for an unknown or repeated name, for a missing tensor that is not optional,
-  // and if no row accepts; the message lists the actual dtypes and what the rows accept.
+  // and if no row accepts; the message names the first tensor that does not fit, its expected dtypes,
+  // and the actual dtypes of all.
   absl::Status Validate(absl::Span<const NamedDType> dtypes) const;
   // Returns the dtypes that a slot may have given these, by the rows that accept them.
   // kInvalidArgument for an unknown name.
@@ -77,6 +78,10 @@ class DTypeRule {
 
  private:
   absl::StatusOr<size_t> FindSlot(std::string_view name) const;
+  // Allowed() of a slot, with one dtype or nullopt per slot.
+  DTypeSet AllowedAt(size_t slot, absl::Span<const std::optional<DType>> assigned) const;
+  // Why no row accepts the dtypes, one per slot.
+  std::string Mismatch(absl::Span<const std::optional<DType>> assigned) const;
   // Returns the dtype of each alias of the row for these dtypes; nullopt if the row does not accept
   // them.
   std::optional<std::vector<std::optional<DType>>> Bind(

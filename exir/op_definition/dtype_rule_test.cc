@@ -26,7 +26,18 @@ TEST(DTypeRuleTest, TensorsOfOneAliasHaveOneDtype) {
   EXPECT_THAT(
       rule.Validate({{"self", DType::kInt8}, {"other", DType::kInt16}, {"__ret_0", DType::kInt8}}),
       StatusIs(absl::StatusCode::kInvalidArgument,
-               ::testing::HasSubstr("got self:i8 other:i16 __ret_0:i8")));
+               ::testing::HasSubstr(
+                   "'other': expected int8, got int16 (self int8, other int16, result int8)")));
+  // A dtype that no row has is named before those that depend on it.
+  EXPECT_THAT(
+      rule.Validate(
+          {{"self", DType::kComplex64}, {"other", DType::kInt8}, {"__ret_0", DType::kComplex64}}),
+      StatusIs(
+          absl::StatusCode::kInvalidArgument,
+          ::testing::AllOf(::testing::HasSubstr("'self': expected "),
+                           ::testing::HasSubstr(
+                               ", got complex64 (self complex64, other int8, result complex64)"))));
+
   EXPECT_FALSE(rule.Validate({{"self", DType::kComplex64},
                               {"other", DType::kComplex64},
                               {"__ret_0", DType::kComplex64}})
@@ -42,6 +53,12 @@ TEST(DTypeRuleTest, SomeRowMustAccept) {
   EXPECT_TRUE(rule.Accepts({DType::kInt64, DType::kInt64, DType::kFloat32}));
   EXPECT_FALSE(rule.Accepts({DType::kInt64, DType::kInt64, DType::kInt64}));
   EXPECT_FALSE(rule.Accepts({DType::kFloat32, DType::kFloat32}));
+  EXPECT_THAT(
+      rule.Validate(
+          {{"self", DType::kFloat16}, {"other", DType::kInt8}, {"__ret_0", DType::kFloat64}}),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               ::testing::HasSubstr("these dtypes are not supported together: self "
+                                    "float16, other int8, result float64")));
 }
 
 TEST(DTypeRuleTest, ReturnsHaveNamesAndPositions) {

@@ -186,10 +186,8 @@ class EdgeChecker {
     for (size_t i = 0; i < rule->slots().size(); ++i) {
       named.push_back({rule->slots()[i].name, dtypes[i]});
     }
-    ReportNode(
-        6, graph, id,
-        absl::StrCat("operator ", node.target->name(), " has tensors with mismatched dtypes: ",
-                     FromAbsl(rule->Validate(named).message())));
+    ReportNode(6, graph, id,
+               absl::StrCat("unsupported dtypes: ", FromAbsl(rule->Validate(named).message())));
   }
 
   const DTypeRule* RuleOf(const OpOverload& op) {
