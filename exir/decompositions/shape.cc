@@ -258,9 +258,14 @@ Argument SplitInto(OpBuilder& b, const Argument& x, int64_t dim, int64_t section
   if (!b.ok()) return Argument();
   if (!length.has_value()) {
     const SymInt each = FloorDiv(size, SymInt(sections));
-    if (!(each * SymInt(sections) == size)) b.Unsupported("split: a dimension of unknown size");
-    return b.Call("aten.split_with_sizes.default",
-                  {x, std::vector<SymInt>(static_cast<size_t>(sections), each), dim});
+    std::vector<SymInt> sizes(static_cast<size_t>(sections), each);
+    if (!(each * SymInt(sections) == size)) {
+      if (even) b.Unsupported("split: a dimension of unknown size");
+      for (int64_t i = 0; i < sections; ++i) {
+        sizes[static_cast<size_t>(i)] = FloorDiv(size + SymInt(sections - 1 - i), SymInt(sections));
+      }
+    }
+    return b.Call("aten.split_with_sizes.default", {x, sizes, dim});
   }
   if (even && *length % sections != 0) b.Invalid("split: the sections are not even");
   std::vector<int64_t> sizes;

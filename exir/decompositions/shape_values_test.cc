@@ -128,6 +128,18 @@ TEST(JoiningValuesTest, Stacks) {
                {F({4, 4}, {1, 2, 0, 0, 0, 0, 3, 0, 0, 0, 0, 4, 0, 0, 0, 5})});
 }
 
+TEST(ShapeValuesTest, SectionsOfADynamicSize) {
+  const Values x = F({5}, {1, 2, 3, 4, 5});
+  ExpectValues("aten.tensor_split.sections(%a, 3)", {x},
+               {F({2}, {1, 2}), F({2}, {3, 4}), F({1}, {5})}, kList);
+  ExpectValues("aten.tensor_split.sections(%a, 2)", {x}, {F({3}, {1, 2, 3}), F({2}, {4, 5})},
+               kList);
+  ExpectValues(
+      "aten.tensor_split.sections(%a, 7)", {x},
+      {F({1}, {1}), F({1}, {2}), F({1}, {3}), F({1}, {4}), F({1}, {5}), F({0}, {}), F({0}, {})},
+      kList);
+}
+
 TEST(FourierValuesTest, ShiftsByHalf) {
   const Values x = Matrix();
   ExpectValues("aten.fft_fftshift.default(%a)", {x}, {F({2, 3}, {6, 4, 5, 3, 1, 2})});
