@@ -513,5 +513,16 @@ TEST(ResizeDecompositionsTest, ByFactor) {
                  fixed);
 }
 
+// As for resized sequences and volumes: the factor 1 of a dimension that stays is no factor.
+TEST(ResizeDecompositionsTest, OneDimensionStays) {
+  const PortableOptions fixed{.tolerance = 1e-6, .symbolic = false};
+  ExpectPortable("aten.upsample_bilinear2d.default(%a, [1,9], false, 1.0, none)", {F({1, 2, 1, 5})},
+                 1, fixed);
+  ExpectPortable("aten.upsample_bilinear2d.default(%a, [1,9], false, 1.0, 1.8)", {F({1, 2, 1, 5})},
+                 1, fixed);
+  ExpectPortable("aten.upsample_bilinear2d.default(%a, [5,12], true, none, 1.0)",
+                 {F({1, 2, 3, 12})}, 1, fixed);
+}
+
 }  // namespace
 }  // namespace belay::pte
