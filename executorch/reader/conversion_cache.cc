@@ -16,6 +16,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/bytes.h"
 #include "runtime/core/errno_code.h"
@@ -33,18 +34,16 @@ constexpr std::string_view kMagic = "BELAYKEY";
 constexpr int kVersion = 1;
 constexpr size_t kConverterAt = 8, kSourcesAt = 40, kProgramAt = 72, kStampAt = 104, kCheckAt = 136;
 constexpr size_t kKeyBytes = kCheckAt + kSha256Bytes;
-// Longer than the resolution of any file system's times.
-constexpr int64_t kSettled = int64_t{2'000'000'000};
+// Seconds: longer than the resolution of any file system's times.
+constexpr int64_t kSettled = 2;
 constexpr size_t kNameBytes = 100;  // of the program, in the names of the files
 
 std::string Converter() { return Sha256(absl::StrCat("converter ", kVersion, " ", kRelease)); }
 
-int64_t Nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
-
 struct FileFacts {
   uint64_t size = 0;
   std::string identity;
-  int64_t changed = 0;
+  int64_t changed = 0;  // in seconds since 1970
 };
 
 absl::Status SystemError(const std::string& path, int error) {
@@ -61,10 +60,12 @@ absl::StatusOr<FileFacts> FactsOf(const std::string& path, int descriptor) {
   }
   FileFacts facts;
   facts.size = static_cast<uint64_t>(found.st_size);
-  const int64_t modified = Nanoseconds(found.st_mtim), changed = Nanoseconds(found.st_ctim);
-  facts.identity = absl::StrCat(found.st_dev, " ", found.st_ino, " ", facts.size, " ", modified,
-                                " ", changed, "\n");
-  facts.changed = std::max(modified, changed);
+  const auto text = [](const timespec& time) {
+    return absl::StrCat(time.tv_sec, ".", time.tv_nsec);
+  };
+  facts.identity = absl::StrCat(found.st_dev, " ", found.st_ino, " ", facts.size, " ",
+                                text(found.st_mtim), " ", text(found.st_ctim), "\n");
+  facts.changed = std::max<int64_t>(found.st_mtim.tv_sec, found.st_ctim.tv_sec);
   return facts;
 }
 
@@ -116,18 +117,19 @@ absl::StatusOr<ConversionCache> ConversionCache::Create(const std::string& path,
     absl::StrAppend(&paths, std::strlen(absolute), " ", absolute);
     std::free(absolute);
   }
-  const std::string name = path.substr(path.rfind('/') + 1).substr(0, kNameBytes);
-  const std::string place = absl::StrCat(options.weight_cache, "/", name, "-",
-                                         absl::BytesToHexString(Sha256(paths)).substr(0, 16));
-  cache.program_path_ = place + ".belay";
-  cache.key_path_ = place + ".key";
+  const std::vector<std::string> folders = absl::StrSplit(path, '/');
+  const std::string place =
+      absl::StrCat(options.weight_cache, "/", folders.back().substr(0, kNameBytes), "-",
+                   absl::BytesToHexString(Sha256(paths)).substr(0, 16));
+  cache.program_path_ = absl::StrCat(place, ".belay");
+  cache.key_path_ = absl::StrCat(place, ".key");
   return cache;
 }
 
 std::string ConversionCache::Stamp(absl::Span<const std::string> identities, int64_t newest) {
   timespec now = {};
   ::clock_gettime(CLOCK_REALTIME, &now);
-  if (Nanoseconds(now) - newest < kSettled) return "";
+  if (newest >= now.tv_sec - kSettled) return "";
   std::string all;
   for (const std::string& identity : identities) absl::StrAppend(&all, identity);
   return Sha256(all);

@@ -70,7 +70,7 @@ class ConversionCache {
   OpenOptions options_;
   std::vector<std::string> sources_;     // paths
   std::vector<std::string> identities_;  // of the sources at Create
-  int64_t newest_ = 0;                   // change of a source, in nanoseconds since 1970
+  int64_t newest_ = 0;                   // change of a source, in seconds since 1970
   std::string program_path_, key_path_;
 };
 

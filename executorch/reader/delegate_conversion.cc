@@ -67,10 +67,11 @@ void AddDelegates(const schema::Method& method, const ProgramParts& parts,
   for (const schema::Instruction& instruction : method.instructions()) {
     if (!instruction.has_delegate()) continue;
     const schema::DelegateCall& call = instruction.delegate();
-    ForeignDelegate& delegate = delegates[first + call.delegate()];
+    const size_t index = first + call.delegate();
+    ForeignDelegate& delegate = delegates[index];
     absl::StatusOr<std::vector<DelegateTensor>> arguments = TensorsOf(method, call.arguments());
     absl::StatusOr<std::vector<DelegateTensor>> outputs = TensorsOf(method, call.outputs());
-    absl::Status& problem = problems[first + call.delegate()];
+    absl::Status& problem = problems[index];
     problem.Update(arguments.status());
     problem.Update(outputs.status());
     if (problem.ok() && called[call.delegate()] &&

@@ -513,7 +513,7 @@ TEST(ResizeDecompositionsTest, ByFactor) {
                  fixed);
 }
 
-// As for resized sequences and volumes: the factor 1 of a dimension that stays is no factor.
+// A dimension that stays has the factor 1, as in resized sequences and volumes.
 TEST(ResizeDecompositionsTest, OneDimensionStays) {
   const PortableOptions fixed{.tolerance = 1e-6, .symbolic = false};
   ExpectPortable("aten.upsample_bilinear2d.default(%a, [1,9], false, 1.0, none)", {F({1, 2, 1, 5})},

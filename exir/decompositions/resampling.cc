@@ -227,8 +227,8 @@ double CubicWeight(int64_t neighbor, double t) {
   return ((kA * x - 5 * kA) * x + 8 * kA) * x - 4 * kA;
 }
 
-// Fixed-point bits of PyTorch's weights for bytes: the most for which all weights, of which those
-// outside the image are added to the weight of its border, fit into 16 bits.
+// Fixed-point bits of PyTorch's weights for bytes: the most for which all weights fit into 16 bits.
+// Weights outside the image are added to the weight of its border.
 int BitsOfWeights(const SymInt& in, const SymInt& out, bool corners, const Argument& step) {
   constexpr int64_t kMost = int64_t{1} << 20;
   const std::optional<double> distance = Number(step);
