@@ -166,6 +166,8 @@ struct UpsampleCall {
     }
     for (int d = 0; d < 2; ++d) {
       ABSL_ASSIGN_OR_RETURN(call.scales[d], arguments.ListDouble("scale_factors", d));
+      // A factor of 1 is dropped: kernels copy dimensions of scale 1, and PyTorch blends these.
+      if (call.scales[d] == 1.0) call.scales[d] = std::nullopt;
     }
     return call;
   }
