@@ -101,10 +101,10 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual([bank["name"] for bank in belay.lower(archive("mlp")).banks()], [""])
 
     def test_weight_cache(self):
-        pte = belay.lower(archive("digits_cnn"), format="pte", backends="xnnpack").to_bytes()
-        image = memoryview(array.array("f", [0.5] * 64)).cast("B").cast("f", [1, 1, 8, 8])
+        pte = belay.lower(archive("mlp"), format="pte", backends="xnnpack").to_bytes()
+        image = memoryview(array.array("f", [0.5] * 64)).cast("B").cast("f", [4, 16])
         with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "digits.pte")
+            path = os.path.join(folder, "mlp.pte")
             with open(path, "wb") as file:
                 file.write(pte)
             cache = os.path.join(folder, "cache")
