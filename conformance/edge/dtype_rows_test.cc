@@ -190,7 +190,7 @@ TEST(DtypeRowsTest, MatchPyTorch) {
         if (!says) continue;
         ++refused;
         EXPECT_NE(message.find(file.op), std::string::npos) << message;
-        EXPECT_NE(message.find(DTypeShortName(dtype)), std::string::npos) << message;
+        EXPECT_NE(message.find(DTypeName(dtype)), std::string::npos) << message;
       }
     }
   }

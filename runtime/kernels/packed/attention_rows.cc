@@ -49,6 +49,7 @@ HWY_INLINE hn::Vec<D> WidenSome(D d, const T* from, size_t count) {
 constexpr size_t kAhead = 4096;
 template <class T>
 HWY_INLINE void FetchAhead(const T* row, size_t n, size_t stride) {
+  if (n == 0) return;
   const T* const ahead = row + (kAhead / (n * sizeof(T)) + 1) * stride;
   for (size_t i = 0; i < n; i += 64 / sizeof(T)) __builtin_prefetch(ahead + i);
 }
