@@ -468,8 +468,7 @@ absl::StatusOr<DecoderMethods> BuildDecoder(const GgufFile& file,
   }
   if (!kCacheTypes.contains(options.cache_dtype)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("cache_dtype: expected float32, float16 or "
-                     "bfloat16, got ",
+        absl::StrCat("cache_dtype: expected float32, float16 or bfloat16, got ",
                      DTypeName(options.cache_dtype)));
   }
   const int64_t context = options.context_length;

@@ -49,6 +49,7 @@ double DifferenceFromTransformers(const GgufModel& model, const nlohmann::json& 
   absl::StatusOr<Interpreter> interpreter =
       Interpreter::Create(model.methods[0].second, kernels, {.engine = std::nullopt});
   EXPECT_OK(interpreter.status());
+  if (!interpreter.ok()) return INFINITY;
   const std::vector<int64_t> tokens = golden["tokens"];
   const int64_t prompt = golden["prompt"];
   double difference = 0, largest = 0;
@@ -62,6 +63,8 @@ double DifferenceFromTransformers(const GgufModel& model, const nlohmann::json& 
     const TestTensor positions = TestTensor::Of<int64_t>({count}, cache_position);
     const auto results = interpreter->Run({EValue(ids.view()), EValue(positions.view())});
     EXPECT_OK(results.status());
+    if (!results.ok()) return INFINITY;
+    EXPECT_EQ(results->size(), 1);
     const TensorView& logits = *(*results)[0].tensor();
     const std::vector<double> expected = golden["logits"][row];
     EXPECT_EQ(logits.sizes, (Sizes{1, 1, static_cast<int64_t>(expected.size())}));
