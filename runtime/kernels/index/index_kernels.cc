@@ -1,7 +1,6 @@
 // Processes calls in batches of positions. Indices are copied to a private buffer, checked there
 // and used from there, because an index tensor may alias the result.
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <limits>
 
@@ -16,6 +15,7 @@
 #include "runtime/kernels/element_copy/run_source.h"
 #include "runtime/kernels/index/embedding_bag.h"
 #include "runtime/kernels/index/index.h"
+#include "runtime/kernels/operands/checked_ranges.h"
 #include "runtime/kernels/operands/index_walk.h"
 #include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/operands/ranges.h"
@@ -229,7 +229,8 @@ void MoveBatch(const IndexLoop& loop, const Pieces& pieces, bool fills, const Pl
   }
 }
 
-// Keeps the positions whose offset in the table is in [first, last), in order. Returns their number.
+// Keeps the positions whose offset in the table is in [first, last), in order. Returns their
+// number.
 int64_t KeepPlaces(int64_t first, int64_t last, int64_t n, Places& places) {
   int64_t kept = 0;
   for (int64_t i = 0; i < n; ++i) {  // without branches, which random indices make slow
@@ -241,8 +242,8 @@ int64_t KeepPlaces(int64_t first, int64_t last, int64_t n, Places& places) {
   return kept;
 }
 
-// Part of a loop: moves the blocks of positions [first, last), in order, if their offset in the table is in
-// [table_first, table_last).
+// Part of a loop: moves the blocks of positions [first, last), in order, if their offset in the
+// table is in [table_first, table_last).
 struct LoopPart {
   int64_t first = 0, last = 0;
   int64_t table_first = 0, table_last = std::numeric_limits<int64_t>::max();
@@ -296,20 +297,9 @@ absl::Status RunPart(const PreparedLoop& prepared, const TensorView& table, cons
   return absl::OkStatus();
 }
 
-// Divides [0, count) into ranges. body(first, last) returns a status. If one fails, the first failure in order
-// is that of body(0, count).
-template <class Body>
-absl::Status RunChecked(const KernelContext& context, int64_t count, double work, Body&& body) {
-  std::atomic<bool> failed = false;
-  RunRanges(context, count, /*step=*/1, work, [&](int, int64_t first, int64_t last) {
-    if (!body(first, last).ok()) failed = true;
-  });
-  return failed ? body(0, count) : absl::OkStatus();
-}
-
 // Runs the loop. `table` and `dense` have the same dtype. Indices are checked even if blocks have
-// no elements. Threads take positions if the dense tensor is written; otherwise parts of the table, so that
-// each of its elements is written in order.
+// no elements. Threads take positions if the dense tensor is written; otherwise parts of the table,
+// so that each of its elements is written in order.
 template <Move kMove>
 absl::Status RunLoop(const KernelContext& context, IndexLoop& loop, const TensorView& table,
                      const TensorView& dense) {
@@ -333,7 +323,7 @@ absl::Status RunLoop(const KernelContext& context, IndexLoop& loop, const Tensor
   }
   const double work = static_cast<double>(count) * static_cast<double>(width) * kElementWork;
   if (kMove == Move::kTake) {
-    return RunChecked(context, count, work, [&](int64_t first, int64_t last) {
+    return RunCheckedRanges(context, count, /*step=*/1, work, [&](int64_t first, int64_t last) {
       return RunPart<kMove>(prepared, table, dense, {.first = first, .last = last});
     });
   }
@@ -345,7 +335,7 @@ absl::Status RunLoop(const KernelContext& context, IndexLoop& loop, const Tensor
     return RunPart<kMove>(prepared, table, dense, part);
   };
   if (width < kLeastWidth) return run(0, extent);
-  return RunChecked(context, extent, work, run);
+  return RunCheckedRanges(context, extent, /*step=*/1, work, run);
 }
 
 // Runs the loop of at most kMost index tensors into `table`, with a dense tensor of the result's
@@ -408,7 +398,7 @@ absl::Status RunRows(const KernelContext& context, const TensorView& table, bool
     return absl::OkStatus();
   };
   const double work = static_cast<double>(total) * static_cast<double>(width) * kElementWork;
-  return RunChecked(context, total, work, run);
+  return RunCheckedRanges(context, total, /*step=*/1, work, run);
 }
 
 absl::Status Index(KernelContext& context, const IndexCall<KernelArguments>& call) {

@@ -197,7 +197,8 @@ TEST(IndexTest, AccumulatesInOrder) {
   }
 }
 
-// Large enough for several threads: positions of several dimensions, and tables with few or many blocks.
+// Large enough for several threads: positions of several dimensions, and tables with few or many
+// blocks.
 TEST(IndexTest, DividesPositionsAndTables) {
   KernelComparison comparison;
   for (DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kInt8}) {

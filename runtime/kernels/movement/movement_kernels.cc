@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -12,6 +11,7 @@
 #include "runtime/kernels/element_copy/copy_strided.h"
 #include "runtime/kernels/movement/movement.h"
 #include "runtime/kernels/movement/padding.h"
+#include "runtime/kernels/operands/checked_ranges.h"
 #include "runtime/kernels/operands/index_select.h"
 #include "runtime/kernels/operands/join_kernels.h"
 #include "runtime/kernels/operands/operands.h"
@@ -25,14 +25,6 @@
 namespace belay {
 namespace {
 
-// Returns indices [first, last) of dimension d.
-TensorView Narrowed(const TensorView& tensor, int d, int64_t first, int64_t last) {
-  TensorView part = tensor;
-  part.sizes[d] = last - first;
-  part.data = PartAddress(tensor, first * tensor.strides[d]);
-  return part;
-}
-
 // CopyStrided; large copies are divided along the target's outermost dimension.
 absl::Status CopyDivided(const KernelContext& context, const TensorView& from,
                          const TensorView& to) {
@@ -43,15 +35,11 @@ absl::Status CopyDivided(const KernelContext& context, const TensorView& from,
   if (context.num_threads() == 1 || outer < 0 || !(from.sizes == to.sizes)) {
     return CopyStrided(from, to);
   }
-  std::atomic<bool> failed = false;
-  RunRanges(context, to.sizes[outer], 1, kElementWork * static_cast<double>(to.numel()),
-            [&](int, int64_t first, int64_t last) {
-              const absl::Status copied =
-                  CopyStrided(Narrowed(from, outer, first, last), Narrowed(to, outer, first, last));
-              if (!copied.ok()) failed = true;
-            });
-  // Repeats the copy to get its error.
-  return failed ? CopyStrided(from, to) : absl::OkStatus();
+  return RunCheckedRanges(
+      context, to.sizes[outer], /*step=*/1, kElementWork * static_cast<double>(to.numel()),
+      [&](int64_t first, int64_t last) {
+        return CopyStrided(Narrowed(from, outer, first, last), Narrowed(to, outer, first, last));
+      });
 }
 
 absl::Status CopyDividedReshaped(const KernelContext& context, const TensorView& from,

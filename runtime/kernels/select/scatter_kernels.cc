@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -11,6 +10,7 @@
 #include "runtime/kernels/element_copy/convert_run.h"
 #include "runtime/kernels/element_copy/copy_strided.h"
 #include "runtime/kernels/element_copy/run_source.h"
+#include "runtime/kernels/operands/checked_ranges.h"
 #include "runtime/kernels/operands/gather_walk.h"
 #include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/operands/ranges.h"
@@ -23,9 +23,9 @@ namespace {
 
 using Call = ScatterCall<KernelArguments>;
 
-// Combines the elements of `src` with those of `out` at the positions of `index` along `dim`, in order.
-// kOutOfRange at the first index outside. Preconditions: the sizes fit (CheckGatherShapes), and the tensors
-// have dimensions.
+// Combines the elements of `src` with those of `out` at the positions of `index` along `dim`, in
+// order. kOutOfRange at the first index outside. Preconditions: the sizes fit (CheckGatherShapes),
+// and the tensors have dimensions.
 absl::Status ScatterPart(const TensorView& out, int dim, const TensorView& index,
                          const TensorView& src, const ScatterLoops& loops) {
   const int last = index.rank() - 1;
@@ -86,15 +86,8 @@ absl::Status ScatterPart(const TensorView& out, int dim, const TensorView& index
   return absl::OkStatus();
 }
 
-// The elements [first, last) of dimension d.
-TensorView NarrowedTo(TensorView view, int d, int64_t first, int64_t last) {
-  view.data = ElementAddress(view, first * view.strides[d]);
-  view.sizes[d] = last - first;
-  return view;
-}
-
-// ScatterPart on the threads of `context`. They divide the largest other dimension: each element of `out`
-// belongs to one of them.
+// ScatterPart on the threads of `context`. They divide the largest other dimension: each element of
+// `out` belongs to one of them.
 absl::Status ScatterInto(const KernelContext& context, const TensorView& out_view, int dim,
                          const TensorView& index_view, const TensorView& src_view,
                          const ScatterLoops& loops) {
@@ -108,14 +101,11 @@ absl::Status ScatterInto(const KernelContext& context, const TensorView& out_vie
   if (widest < 0) return ScatterPart(out, dim, index, src, loops);
   // Whole cache lines of the last dimension.
   const int64_t step = widest == index.rank() - 1 ? 16 : 1, count = index.sizes[widest];
-  std::atomic<bool> failed = false;
   const double work = static_cast<double>(index.numel()) * kElementWork;
-  RunRanges(context, count, step, work, [&](int, int64_t first, int64_t last) {
-    const auto part = [&](const TensorView& view) { return NarrowedTo(view, widest, first, last); };
-    if (!ScatterPart(part(out), dim, part(index), part(src), loops).ok()) failed = true;
+  return RunCheckedRanges(context, count, step, work, [&](int64_t first, int64_t last) {
+    const auto part = [&](const TensorView& view) { return Narrowed(view, widest, first, last); };
+    return ScatterPart(part(out), dim, part(index), part(src), loops);
   });
-  if (!failed) return absl::OkStatus();
-  return WalkGather(out, dim, index, src, [](int64_t, int64_t) {});  // the first failure in order
 }
 
 Update UpdateFor(ScatterReduction reduction, Update unnamed) {
@@ -255,8 +245,9 @@ absl::Status ScatterBy(KernelContext& context, const Call& call, Update update) 
   return DivideByCounts(context, call, dim, *out);
 }
 
-// Copies the next elements of `source` to the elements of a row that the mask selects; returns how many
-// elements of `source` have been used then, also beyond its end. Precondition: it is not empty.
+// Copies the next elements of `source` to the elements of a row that the mask selects; returns how
+// many elements of `source` have been used then, also beyond its end. Precondition: it is not
+// empty.
 template <class T>
 int64_t ScatterMaskedRow(const uint8_t* mask, int64_t mask_step, const void* source,
                          int64_t available, int64_t used, int64_t n, void* out, int64_t out_step) {
