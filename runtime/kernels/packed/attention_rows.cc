@@ -10,6 +10,7 @@
 #include "hwy/foreach_target.h"
 // Must come after foreach_target.h.
 #include "hwy/highway.h"
+#include "runtime/kernels/packed/epilogue-inl.h"  // LoadSome
 
 HWY_BEFORE_NAMESPACE();
 namespace belay {
@@ -18,34 +19,21 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Tag = hn::CappedTag<float, kPanelColumns>;
 
-// A vector of elements as floats; WidenSome: of at most `count`, the other lanes are 0.
+// As LoadSome of epilogue-inl.h.
 template <class D>
-HWY_INLINE hn::Vec<D> WidenAll(D d, const float* from) {
-  return hn::LoadU(d, from);
-}
-template <class D>
-HWY_INLINE hn::Vec<D> WidenSome(D d, const float* from, size_t count) {
-  return hn::LoadN(d, from, count);
-}
-template <class D>
-HWY_INLINE hn::Vec<D> FloatsOf(D d, hn::Vec<hn::Rebind<uint16_t, D>> bits, BFloat16) {
-  return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(hn::RebindToUnsigned<D>(), bits)));
-}
-template <class D>
-HWY_INLINE hn::Vec<D> FloatsOf(D d, hn::Vec<hn::Rebind<uint16_t, D>> bits, Half) {
-  return hn::PromoteTo(d, hn::BitCast(hn::Rebind<hwy::float16_t, D>(), bits));
+HWY_INLINE hn::Vec<D> LoadSome(D d, const Half* from, size_t count) {
+  const hn::Rebind<hwy::float16_t, D> d16;
+  const auto* elements = reinterpret_cast<const hwy::float16_t*>(from);
+  const bool whole = count >= hn::Lanes(d);
+  return hn::PromoteTo(d, whole ? hn::LoadU(d16, elements) : hn::LoadN(d16, elements, count));
 }
 template <class D, class T>
-HWY_INLINE hn::Vec<D> WidenAll(D d, const T* from) {
-  return FloatsOf(d, hn::LoadU(hn::Rebind<uint16_t, D>(), &from->bits), T());
-}
-template <class D, class T>
-HWY_INLINE hn::Vec<D> WidenSome(D d, const T* from, size_t count) {
-  return FloatsOf(d, hn::LoadN(hn::Rebind<uint16_t, D>(), &from->bits, count), T());
+HWY_INLINE hn::Vec<D> LoadAll(D d, const T* from) {
+  return LoadSome(d, from, hn::Lanes(d));
 }
 
-// Fetches the row that is about kAhead bytes after `row` to the first-level cache: the hardware does not
-// fetch beyond a page.
+// Fetches the row that is about kAhead bytes after `row` to the first-level cache: the hardware
+// does not fetch beyond a page.
 constexpr size_t kAhead = 4096;
 template <class T>
 HWY_INLINE void FetchAhead(const T* row, size_t n, size_t stride) {
@@ -73,17 +61,17 @@ void Dots(const float* HWY_RESTRICT query, const T* HWY_RESTRICT keys, size_t co
     size_t i = 0;
     for (; i + lanes <= n; i += lanes) {
       const auto q = hn::LoadU(d, query + i);
-      sum0 = hn::MulAdd(q, WidenAll(d, k0 + i), sum0);
-      sum1 = hn::MulAdd(q, WidenAll(d, k1 + i), sum1);
-      sum2 = hn::MulAdd(q, WidenAll(d, k2 + i), sum2);
-      sum3 = hn::MulAdd(q, WidenAll(d, k3 + i), sum3);
+      sum0 = hn::MulAdd(q, LoadAll(d, k0 + i), sum0);
+      sum1 = hn::MulAdd(q, LoadAll(d, k1 + i), sum1);
+      sum2 = hn::MulAdd(q, LoadAll(d, k2 + i), sum2);
+      sum3 = hn::MulAdd(q, LoadAll(d, k3 + i), sum3);
     }
     if (i < n) {
       const auto q = hn::LoadN(d, query + i, n - i);
-      sum0 = hn::MulAdd(q, WidenSome(d, k0 + i, n - i), sum0);
-      sum1 = hn::MulAdd(q, WidenSome(d, k1 + i, n - i), sum1);
-      sum2 = hn::MulAdd(q, WidenSome(d, k2 + i, n - i), sum2);
-      sum3 = hn::MulAdd(q, WidenSome(d, k3 + i, n - i), sum3);
+      sum0 = hn::MulAdd(q, LoadSome(d, k0 + i, n - i), sum0);
+      sum1 = hn::MulAdd(q, LoadSome(d, k1 + i, n - i), sum1);
+      sum2 = hn::MulAdd(q, LoadSome(d, k2 + i, n - i), sum2);
+      sum3 = hn::MulAdd(q, LoadSome(d, k3 + i, n - i), sum3);
     }
     out[s] = scale * hn::ReduceSum(d, sum0);
     out[s + 1] = scale * hn::ReduceSum(d, sum1);
@@ -94,7 +82,7 @@ void Dots(const float* HWY_RESTRICT query, const T* HWY_RESTRICT keys, size_t co
     const T* HWY_RESTRICT key = keys + s * stride;
     auto sum = hn::Zero(d);
     for (size_t i = 0; i < n; i += lanes) {
-      sum = hn::MulAdd(hn::LoadN(d, query + i, n - i), WidenSome(d, key + i, n - i), sum);
+      sum = hn::MulAdd(hn::LoadN(d, query + i, n - i), LoadSome(d, key + i, n - i), sum);
     }
     out[s] = scale * hn::ReduceSum(d, sum);
   }
@@ -124,15 +112,15 @@ void WeightedRows(const float* HWY_RESTRICT weights, const T* HWY_RESTRICT rows,
       const auto w = hn::Set(d, weights[s]);
       if (is_first) FetchAhead(row, HWY_MIN(left, 4 * lanes), stride);
       if (left >= 4 * lanes) {
-        sum0 = hn::MulAdd(w, WidenAll(d, row), sum0);
-        sum1 = hn::MulAdd(w, WidenAll(d, row + lanes), sum1);
-        sum2 = hn::MulAdd(w, WidenAll(d, row + 2 * lanes), sum2);
-        sum3 = hn::MulAdd(w, WidenAll(d, row + 3 * lanes), sum3);
+        sum0 = hn::MulAdd(w, LoadAll(d, row), sum0);
+        sum1 = hn::MulAdd(w, LoadAll(d, row + lanes), sum1);
+        sum2 = hn::MulAdd(w, LoadAll(d, row + 2 * lanes), sum2);
+        sum3 = hn::MulAdd(w, LoadAll(d, row + 3 * lanes), sum3);
       } else {
-        sum0 = hn::MulAdd(w, WidenSome(d, row, part(0)), sum0);
-        if (left > lanes) sum1 = hn::MulAdd(w, WidenSome(d, row + lanes, part(1)), sum1);
-        if (left > 2 * lanes) sum2 = hn::MulAdd(w, WidenSome(d, row + 2 * lanes, part(2)), sum2);
-        if (left > 3 * lanes) sum3 = hn::MulAdd(w, WidenSome(d, row + 3 * lanes, part(3)), sum3);
+        sum0 = hn::MulAdd(w, LoadSome(d, row, part(0)), sum0);
+        if (left > lanes) sum1 = hn::MulAdd(w, LoadSome(d, row + lanes, part(1)), sum1);
+        if (left > 2 * lanes) sum2 = hn::MulAdd(w, LoadSome(d, row + 2 * lanes, part(2)), sum2);
+        if (left > 3 * lanes) sum3 = hn::MulAdd(w, LoadSome(d, row + 3 * lanes, part(3)), sum3);
       }
     }
     hn::StoreN(sum0, d, out + j, part(0));
@@ -156,10 +144,7 @@ void PackedValues(const T* HWY_RESTRICT rows, size_t count, size_t stride, size_
       const T* HWY_RESTRICT row = rows + s * stride + first;
       for (size_t j = 0; j < kColumns; j += lanes) {
         const size_t left = columns > j ? columns - j : 0;
-        hn::StoreU(left >= lanes ? WidenAll(d, row + j)
-                   : left == 0   ? hn::Zero(d)
-                                 : WidenSome(d, row + j, left),
-                   d, packed + j);
+        hn::StoreU(left == 0 ? hn::Zero(d) : LoadSome(d, row + j, left), d, packed + j);
       }
     }
   }
@@ -180,8 +165,8 @@ void PackedKeys(const T* HWY_RESTRICT rows, size_t count, size_t stride, size_t 
       const T* HWY_RESTRICT r = from + j * stride;
       size_t k = 0;
       for (; k + 4 <= size; k += 4) {
-        const auto a = WidenAll(d, r + k), b = WidenAll(d, r + stride + k);
-        const auto c = WidenAll(d, r + 2 * stride + k), e = WidenAll(d, r + 3 * stride + k);
+        const auto a = LoadAll(d, r + k), b = LoadAll(d, r + stride + k);
+        const auto c = LoadAll(d, r + 2 * stride + k), e = LoadAll(d, r + 3 * stride + k);
         const auto ab = hn::InterleaveLower(d, a, b), ab2 = hn::InterleaveUpper(d, a, b);
         const auto ce = hn::InterleaveLower(d, c, e), ce2 = hn::InterleaveUpper(d, c, e);
         float* HWY_RESTRICT to = packed + k * kColumns + j;
