@@ -16,8 +16,8 @@
 namespace belay::exir {
 
 // Bounds symbols by `bounds`, then, if `most` is set, sizes of inputs without an upper bound by
-// `most`. Adds the symbols of `bounds` that the program has to `found`. Returns whether `most` bounds
-// an input. kInvalidArgument if a symbol's lower bound is larger than its new upper bound.
+// `most`. Adds the symbols of `bounds` that the program has to `found`. Returns whether `most`
+// bounds an input. kInvalidArgument if a symbol's lower bound is larger than its new upper bound.
 absl::StatusOr<bool> BoundInputs(const std::string& method, ExportedProgram& program,
                                  const absl::btree_map<std::string, int64_t>& bounds,
                                  std::optional<int64_t> most,

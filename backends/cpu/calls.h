@@ -386,15 +386,17 @@ struct MaxPool2dCall {
   }
 };
 
+// Dtypes of keys and values.
+inline constexpr DTypeSet kAttended = {DType::kFloat32, DType::kBFloat16, DType::kFloat16};
+
 // belay_cpu::attention:
 //
 //   query [..., heads, queries, size], key [..., kv_heads, keys, size],
 //   value [..., kv_heads, keys, value_size] -> [..., heads, queries, value_size]
 //
-// Queries are float32; keys and values have one dtype of kAttended. All have the same batch and rank
-// 3 or 4; heads is a multiple of kv_heads. The mask broadcasts to [..., heads, queries, keys]. A float32 mask is added; in a bool mask true means visible.
-inline constexpr DTypeSet kAttended = {DType::kFloat32, DType::kBFloat16, DType::kFloat16};
-
+// Queries are float32; keys and values have one dtype of kAttended. All have the same batch and
+// rank 3 or 4; heads is a multiple of kv_heads. The mask broadcasts to [..., heads, queries, keys].
+// A float32 mask is added; in a bool mask true means visible.
 template <class Arguments>
 struct AttentionCall {
   using D = typename Arguments::Dim;

@@ -14,9 +14,9 @@
 // one entry, which a conversion by another release replaces.
 //
 // The digests decide whether an entry is used. The identity of a file has its device, inode, size
-// and times. If those of the key are unchanged, the digests are not computed again: opening does not
-// read the weights. An identity is stored by an Open that computed the digests, if no file changed
-// in the last two seconds.
+// and times. If those of the key are unchanged, the digests are not computed again: opening does
+// not read the weights. An identity is stored by an Open that computed the digests, if no file
+// changed in the last two seconds.
 //
 // Packed weights do not depend on the CPU. Files of the folder are untrusted: they are validated
 // like all program files. Users that can write to the folder can replace programs.
@@ -54,8 +54,8 @@ class ConversionCache {
   absl::StatusOr<belay::Program> Open() const;
 
   // Writes the program file that the sources were converted to since Create, and its key. Both are
-  // written atomically. Errors of WriteFileAtomically; kFailedPrecondition if a source changed since
-  // Create.
+  // written atomically. Errors of WriteFileAtomically; kFailedPrecondition if a source changed
+  // since Create.
   absl::Status Store(absl::Span<const std::string_view> program) const;
 
   const std::string& program_path() const { return program_path_; }

@@ -42,8 +42,8 @@ class ImportGgufTest : public ::testing::TestWithParam<std::string> {
   KernelRegistry kernels_;
 };
 
-// The largest difference from transformers' logits of the same dequantized weights (make_golden.py),
-// of a prompt and of single tokens after it, as a part of the largest logit.
+// The largest difference from transformers' logits of the same dequantized weights
+// (make_golden.py), of a prompt and of single tokens after it, as a part of the largest logit.
 double DifferenceFromTransformers(const GgufModel& model, const nlohmann::json& golden,
                                   const KernelRegistry& kernels) {
   absl::StatusOr<Interpreter> interpreter =

@@ -44,8 +44,8 @@ class Simplification {
     return value == nullptr ? nullptr : graph_.value(*value).tensor();
   }
 
-  // Returns the value that an index repeats over all dimensions except `dim`, if these have the sizes
-  // `sizes`.
+  // Returns the value that an index repeats over all dimensions except `dim`, if these have the
+  // sizes `sizes`.
   std::optional<ValueId> RepeatedIndex(const Argument& index, size_t dim,
                                        const std::vector<SymInt>& sizes) const {
     const ValueId* value = index.get_if<ValueId>();

@@ -9,13 +9,15 @@ namespace belay::exir {
 //
 //   scatter_add(x, dim, expand_copy(i), src)     -> index_put(x, [none…, i], src, accumulate=True)
 //   gather(x, dim, expand_copy(i))               -> index(x, [none…, i])
-//   adaptive_max_pool2d(x, [h / a, w / b])       -> max_pool2d_with_indices(x, [a, b], [a, b]), and 3-D
-//   adaptive_max_pool2d(x, [1, 1]), values only  -> amax(x, [-1, -2], keepdim=True), and 3-D
+//   adaptive_max_pool2d(x, [h / a, w / b])       -> max_pool2d_with_indices(x, [a, b], [a, b])
+//   adaptive_max_pool2d(x, [1, 1]), values only  -> amax(x, [-1, -2], keepdim=True)
+//
+// Also the pools of three dimensions.
 //
 // The index i has one element per slice of `dim`: all its other dimensions have size 1 before the
-// expansion, and the sizes of x after it. Rewritten dimensions have known sizes. An error about an index
-// out of range names the other operator, and negative indices count from the end instead. Sums of half
-// precision are not rewritten, since index_put rounds after each addend.
+// expansion, and the sizes of x after it. Rewritten dimensions have known sizes. An error about an
+// index out of range names the other operator, and negative indices count from the end instead.
+// Sums of half precision are not rewritten, since index_put rounds after each addend.
 Pass SimplifyOps();
 
 }  // namespace belay::exir

@@ -38,8 +38,8 @@ TEST(SimplifyOpsTest, AddsAndGathersSlices) {
                 PassTestOps());
 }
 
-// An index per element; fewer columns; more rows of the source; an expansion of `dim`; an unknown size; half
-// precision.
+// An index per element; fewer columns; more rows of the source; an expansion of `dim`; an unknown
+// size; half precision.
 TEST(SimplifyOpsTest, KeepsOtherIndices) {
   for (const char* program : {R"(program edge {
   graph(%x: f16[5,4] user_input, %i: i64[7,1] user_input, %a: f16[7,4] user_input) {

@@ -16,10 +16,11 @@ inline constexpr size_t kMostMovableOutputs = 64;
 
 // Returns the values among plan.outputs that can be written to caller memory instead of the arena,
 // each once. Such a value is a non-empty tensor of static sizes in the arena. Exactly one kernel or
-// delegate call writes it, and no instruction reads it. Its arena range is used for no other value by later
-// calls or outputs, and by that call at most for arguments, which it may then read where they are. Hence
-// the program computes the same results wherever these outputs are placed. A method with jumps has none. O(values * min(outputs, kMostMovableOutputs) +
-// operands + elements of lists).
+// delegate call writes it, and no instruction reads it. Its arena range is used for no other value
+// by later calls or outputs, and by that call at most for arguments, which it may then read where
+// they are. Hence the program computes the same results wherever these outputs are placed. A method
+// with jumps has none. O(values * min(outputs, kMostMovableOutputs) + operands + elements of
+// lists).
 std::vector<uint32_t> MovableOutputs(const MethodPlan& plan);
 
 // Adds an upper bound of the memory used by MovableOutputs().

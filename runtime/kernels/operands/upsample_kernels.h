@@ -64,8 +64,8 @@ struct Neighbors {
   double share = 0;
 };
 
-// Whether no neighbors are blended along the dimension, so that infinities stay: the caller gave the
-// scale 1. As in PyTorch, other unchanged dimensions blend each element with 0 times itself.
+// Whether no neighbors are blended along the dimension, so that infinities stay: the caller gave
+// the scale 1. As in PyTorch, other unchanged dimensions blend each element with 0 times itself.
 inline bool IsCopied(const Axis& axis) { return axis.in == axis.out && axis.scale == 1.0; }
 
 // A dimension of unchanged size is at its elements, whatever the scale. `step` is

@@ -18,13 +18,13 @@ struct HeadRows {
   HeadRows From(int64_t offset) const;
 };
 
-// out[s] = scale * sum over i < n of query[i] * keys[s, i], for s < count. `is_first`: the rows come
-// from memory, and those after them are prefetched.
+// out[s] = scale * sum over i < n of query[i] * keys[s, i], for s < count. `is_first`: the rows
+// come from memory, and those after them are prefetched.
 void KeyDots(const float* query, const HeadRows& keys, size_t count, size_t n, float scale,
              bool is_first, float* out);
 
-// out[j] += sum over s < count of weights[s] * rows[s, j], for j < n; `overwrites`: out[j] = the sum.
-// `is_first` as above.
+// out[j] += sum over s < count of weights[s] * rows[s, j], for j < n; `overwrites`: out[j] = the
+// sum. `is_first` as above.
 void AddWeightedRows(const float* weights, const HeadRows& rows, size_t count, size_t n,
                      bool is_first, bool overwrites, float* out);
 

@@ -37,8 +37,8 @@ using TagU8 = hn::Repartition<uint8_t, Tag32>;
 HWY_ALIGN constexpr uint8_t kNibbleOrder[16] = {0, 4,  1, 5,  2,  6,  3,  7,
                                                 8, 12, 9, 13, 10, 14, 11, 15};
 
-// Bytes of two rows a and b of kColumns int8 weights in the order of VNNI-4 words, whose other two bytes
-// are those of two more rows: {a[0], b[0], a[0], b[0], a[1], …}.
+// Bytes of two rows a and b of kColumns int8 weights in the order of VNNI-4 words, whose other two
+// bytes are those of two more rows: {a[0], b[0], a[0], b[0], a[1], …}.
 struct PairOrder {
   uint8_t index[kQuadBytes];
 };
@@ -51,8 +51,8 @@ constexpr PairOrder MakePairOrder() {
 }
 HWY_ALIGN constexpr PairOrder kPairOrder = MakePairOrder();
 
-// Quantizes one block to bytes q + 128, and returns its scale. `count` elements exist. With two bytes
-// per element, writes kTerms upper bytes, then kTerms lower ones.
+// Quantizes one block to bytes q + 128, and returns its scale. `count` elements exist. With two
+// bytes per element, writes kTerms upper bytes, then kTerms lower ones.
 HWY_INLINE float QuantizeBlock(const float* HWY_RESTRICT a, size_t count, bool int4, size_t bytes,
                                uint8_t* HWY_RESTRICT to) {
   const TagF32 d;
@@ -182,8 +182,8 @@ HWY_NOINLINE void ConvertPanel(const uint8_t* from, size_t k, int8_t* HWY_RESTRI
   }
 }
 
-// sums[r * kColumns + j] of kRows rows and the columns of a panel. Prefetches `next_bytes` per block
-// from `next` on, unless null: with few rows, reading weights takes as long as multiplying.
+// sums[r * kColumns + j] of kRows rows and the columns of a panel. Prefetches `next_bytes` per
+// block from `next` on, unless null: with few rows, reading weights takes as long as multiplying.
 HWY_NOINLINE void MultiplyPanel(const uint8_t* HWY_RESTRICT rows, const int8_t* HWY_RESTRICT w,
                                 const int32_t* HWY_RESTRICT starts,
                                 const float* HWY_RESTRICT scales, size_t blocks, size_t bytes,

@@ -30,8 +30,8 @@ void Repeat(std::byte* to, int64_t bytes, int64_t total) {
 // Rows of up to as many elements of four bytes are filled by one store.
 constexpr int64_t kFewColumns = 16;
 
-// Fills row r of `width` elements of four bytes, width <= kFewColumns, with the element at from + r * step. Also
-// writes to the kFewColumns elements after the last row.
+// Fills row r of `width` elements of four bytes, width <= kFewColumns, with the element at from + r
+// * step. Also writes to the kFewColumns elements after the last row.
 void FillNarrowRows(const std::byte* from, int64_t step, int64_t rows, int64_t width,
                     std::byte* to) {
   for (int64_t r = 0; r < rows; ++r, from += step, to += width * 4) {

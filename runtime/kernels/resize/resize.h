@@ -25,8 +25,8 @@ struct BlendedColumns {
 };
 
 // out[i] = (1 - share[i]) * row[first[i]] + share[i] * row[second[i]] for each column, with
-// row = BlendRows(a, b, row_share) of `width` > 0 elements, which is written to `blend`. Without `b`,
-// the row is `a`.
+// row = BlendRows(a, b, row_share) of `width` > 0 elements, which is written to `blend`. Without
+// `b`, the row is `a`.
 void BlendImageRow(const float* a, const float* b, float row_share, size_t width,
                    const BlendedColumns& columns, float* blend, float* out);
 
@@ -38,8 +38,8 @@ void BlendPixels(const float* row, const int32_t* first, const int32_t* second, 
 // sums[i] += weight * row[i].
 void AddScaledRow(const float* row, float weight, size_t n, float* sums);
 
-// out[i] = sum over k < counts[i] of weights[k * n + i] * row[first[i] + k]. Weights of larger k, up to
-// the largest count, must be 0.
+// out[i] = sum over k < counts[i] of weights[k * n + i] * row[first[i] + k]. Weights of larger k,
+// up to the largest count, must be 0.
 void BlendWindows(const float* row, const int32_t* first, const int32_t* counts,
                   const float* weights, size_t n, float* out);
 

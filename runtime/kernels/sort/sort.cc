@@ -119,8 +119,8 @@ constexpr int kDigitBits = 8;
 constexpr size_t kDigits = size_t{1} << kDigitBits;
 // Number of keys below which a comparison sort is faster than a counting sort.
 constexpr size_t kFewKeys = 96;
-// Number of keys up to which each key is compared with all: that is faster than other sorts up to about 100
-// keys with vectors of 64 bytes, and up to about 32 with shorter ones.
+// Number of keys up to which each key is compared with all: that is faster than other sorts up to
+// about 100 keys with vectors of 64 bytes, and up to about 32 with shorter ones.
 constexpr size_t kFewRanked = 64;
 
 // Sort order of a key. A stable sort keeps equal elements in order of position.

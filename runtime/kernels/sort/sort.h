@@ -27,8 +27,8 @@ void MakeSortKeys(const double* in, size_t n, int64_t first, bool descending, Wi
 void MakeSortKeys(const int64_t* in, size_t n, int64_t first, bool descending, WideSortKey* keys);
 
 // Sorts n distinct keys by a radix sort from the least significant digit; skips digits that are
-// equal in all keys. Compares few keys with each other. `room` is scratch memory for n keys. Returns
-// the sorted array: `keys` or `room`.
+// equal in all keys. Compares few keys with each other. `room` is scratch memory for n keys.
+// Returns the sorted array: `keys` or `room`.
 SortKey* SortKeys(SortKey* keys, SortKey* room, size_t n);
 WideSortKey* SortKeys(WideSortKey* keys, WideSortKey* room, size_t n);
 
@@ -43,9 +43,9 @@ inline int64_t PlaceOf(const WideSortKey& key) { return key.place; }
 inline bool IsLargest(SortKey key) { return key >> 32 == 0xFFFFFFFFu; }
 inline bool IsLargest(const WideSortKey& key) { return key.order == ~uint64_t{0}; }
 
-// found[i] = the number of sorted boundaries that are less than x[i], or not greater if `right`. NaN is
-// greater than all numbers. Boundaries that are not sorted give the result of a binary search that
-// starts in the middle. Precondition: size <= 2^30.
+// found[i] = the number of sorted boundaries that are less than x[i], or not greater if `right`.
+// NaN is greater than all numbers. Boundaries that are not sorted give the result of a binary
+// search that starts in the middle. Precondition: size <= 2^30.
 void FindBoundaries(const float* boundaries, int32_t size, bool right, const float* x, size_t n,
                     int32_t* found);
 

@@ -66,8 +66,8 @@ void TakeElements(DType dtype, const void* from, int64_t step, const Key* keys, 
 constexpr double kSortWork = 64;
 
 // Makes the keys of each row along a dimension, of `copies` times its length, and writes the elements
-// and positions of the first `take` keys of sorted(keys). Threads divide the rows. Precondition: the dtypes
-// and ranks of all tensors match.
+// and positions of the first `take` keys of sorted(keys). Threads divide the rows. Precondition:
+// the dtypes and ranks of all tensors match.
 template <class By, class Sorted>
 absl::Status TakeRows(const KernelContext& context, By, DType read_as, const TensorView& from,
                       int dim, bool descending, int64_t copies, int64_t take,

@@ -24,8 +24,8 @@ enum class Precision {
 
 // Returns the passes, in order, that lower an edge program to standard operators and belay_cpu::*
 // (backends/cpu/README.md). `tables` has the layouts of tables that other partitions pack, and
-// receives those of this one. If any method of the lowering has dynamic sizes, kAuto quantizes rows.
-// `handles`, `diagnostics` and `tables` must outlive the passes.
+// receives those of this one. If any method of the lowering has dynamic sizes, kAuto quantizes
+// rows. `handles`, `diagnostics` and `tables` must outlive the passes.
 std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
                                   PassDiagnostics& diagnostics, TiedTables& tables,
                                   bool has_dynamic_sizes);

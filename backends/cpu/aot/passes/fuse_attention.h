@@ -13,8 +13,8 @@ namespace belay::cpu {
 //   weights = where(all of a row of scores is -inf, 0, softmax(scores)), or softmax(scores)
 //   bmm(weights, value)
 //
-// Reshapes of the leading dimensions and scalar factors may occur at any point; without a mask, also
-// around the softmax only. Keys and values may be repeated for the heads that share them.
+// Reshapes of the leading dimensions and scalar factors may occur at any point; without a mask,
+// also around the softmax only. Keys and values may be repeated for the heads that share them.
 //
 // Rows that are all -inf are NaN with plain softmax, and zeros with the selection (nan_rows of
 // belay_cpu::attention).
