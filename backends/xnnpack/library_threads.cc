@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#endif
+#include "runtime/core/flush_subnormals.h"
 
 namespace belay::xnnpack {
 namespace {
@@ -16,42 +14,6 @@ constexpr size_t kPartsPerThread = 8;
 thread_local LibraryCalls calls_of_this_thread;
 
 ThreadPool* PoolOf(pthreadpool_t pool) { return reinterpret_cast<ThreadPool*>(pool); }
-
-// Bits of the floating-point control register that flush denormals.
-#if defined(__x86_64__)
-constexpr uint32_t kFlushDenormals = 0x8040;  // results and operands
-uint32_t FloatControl() { return _mm_getcsr(); }
-void SetFloatControl(uint32_t control) { _mm_setcsr(control); }
-#elif defined(__aarch64__)
-constexpr uint64_t kFlushDenormals = 0x1080000;  // for 32 and 16 bits
-uint64_t FloatControl() {
-  uint64_t control;
-  asm volatile("mrs %0, fpcr" : "=r"(control));
-  return control;
-}
-void SetFloatControl(uint64_t control) { asm volatile("msr fpcr, %0" : : "r"(control)); }
-#else
-constexpr int kFlushDenormals = 0;
-int FloatControl() { return 0; }
-void SetFloatControl(int) {}
-#endif
-
-// Flushes denormals on the current thread while in scope, if the flags request it. Every thread
-// must do so, or results would depend on the division of work.
-class DenormalsScope {
- public:
-  explicit DenormalsScope(uint32_t flags) : before_(FloatControl()) {
-    if ((flags & PTHREADPOOL_FLAG_DISABLE_DENORMALS) != 0) {
-      SetFloatControl(before_ | kFlushDenormals);
-    }
-  }
-  ~DenormalsScope() { SetFloatControl(before_); }
-  DenormalsScope(const DenormalsScope&) = delete;
-  DenormalsScope& operator=(const DenormalsScope&) = delete;
-
- private:
-  const decltype(FloatControl()) before_;
-};
 
 template <size_t kDims>
 struct Tile {
@@ -73,7 +35,8 @@ void ForEachTile(pthreadpool_t pool, uint32_t flags, const size_t (&range)[kDims
   }
   if (total == 0) return;
   const auto visit_from_to = [&](size_t begin, size_t end) {
-    const DenormalsScope denormals(flags);
+    // On every thread, or results would depend on the division of work.
+    const FlushSubnormals flush((flags & PTHREADPOOL_FLAG_DISABLE_DENORMALS) != 0);
     size_t index[kDims];
     size_t rest = begin;
     for (size_t d = kDims; d-- > 0; rest /= counts[d]) index[d] = rest % counts[d];

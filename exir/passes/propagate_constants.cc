@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "exir/interpreter/operator_call.h"
 #include "exir/interpreter/owned_value.h"
+#include "exir/ir/content_key.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/infer.h"
 #include "exir/passes/constant_input.h"
@@ -62,7 +63,7 @@ class Propagation {
     max_growth_ = options.max_growth_bytes.value_or(
         std::clamp(bytes / 4, uint64_t{1} << 20, uint64_t{1} << 24));
     max_node_growth_ =
-        options.max_node_growth_bytes.value_or(std::max(max_growth_ / 4, uint64_t{1} << 18));
+        options.max_node_growth_bytes.value_or(std::max(max_growth_ / 2, uint64_t{1} << 20));
     max_bytes_ = std::min(options.max_tensor_bytes, bytes + max_growth_);
     steps_ = kFreeSteps + kStepsPerByte * static_cast<double>(bytes);
     for (const Argument& output : graph_.outputs()) {
@@ -397,23 +398,56 @@ class Propagation {
   // Replaces the node's results by constants; returns false if it is kept.
   absl::StatusOr<bool> Replace(NodeId id) {
     if (IsReturned(id) || graph_.node(id).target->has_trait(kCreation)) return false;
-    const uint64_t bytes = ResultBytes(id);
-    if (!Affordable(id, bytes) || !Compute(id)) {
+    ABSL_ASSIGN_OR_RETURN(const bool folded, Fold(id));
+    if (!folded) {
       std::optional<ConstantTensor> permuted = Permuted(id);
       if (!permuted.has_value()) return false;
       AddConstant(graph_.ResultOf(id), *std::move(permuted));
       EraseWithProducers(id);
       return true;
     }
+    EraseWithProducers(id);
+    return true;
+  }
+
+  // Replaces the results by their constants. Results equal to those of other folded nodes, such as a
+  // mask that each layer computes, share their elements with them, and the program does not grow.
+  absl::StatusOr<bool> Fold(NodeId id) {
+    const bool affordable = Affordable(id, ResultBytes(id));
+    if ((!affordable && !MayBeShared(id)) || !Compute(id)) return false;
+    std::vector<std::pair<ValueId, ConstantTensor>> constants;
+    uint64_t bytes = 0;
     for (ValueId value : graph_.node(id).results()) {
       if (graph_.value(value).users.empty()) continue;
       ABSL_ASSIGN_OR_RETURN(ConstantTensor constant,
                             MakeConstant(*data_.at(value), graph_.MetaOf(value)));
+      const Storage& storage = constant.storage();
+      const auto shared = shared_.find(ContentKey(storage));
+      if (shared == shared_.end()) {
+        bytes += storage.bytes.size();
+      } else {
+        ABSL_ASSIGN_OR_RETURN(
+            constant, ConstantTensor::Create(constant.dtype(), constant.sizes(), constant.strides(),
+                                             0, shared->second));
+      }
+      constants.emplace_back(value, std::move(constant));
+    }
+    if (!affordable && bytes != 0) return false;
+    added_ += bytes;
+    for (auto& [value, constant] : constants) {
+      shared_.try_emplace(ContentKey(constant.storage()), constant.storage());
+      shared_sizes_.insert(constant.storage().bytes.size());
       AddConstant(value, std::move(constant));
     }
-    added_ += bytes;
-    EraseWithProducers(id);
     return true;
+  }
+
+  // Whether folded nodes have results of the same sizes.
+  bool MayBeShared(NodeId id) const {
+    const std::vector<ValueId> results = graph_.node(id).results();
+    return std::all_of(results.begin(), results.end(), [&](ValueId value) {
+      return graph_.value(value).users.empty() || shared_sizes_.contains(*Bytes(value));
+    });
   }
 
   // Returns the constant that the node permutes, as a view, if all users are matmuls that accept
@@ -505,7 +539,9 @@ class Propagation {
   absl::flat_hash_set<NodeId> left_;        // computable, but kept
   absl::flat_hash_set<NodeId> failed_;      // computable, but the call failed
   absl::flat_hash_map<ValueId, std::unique_ptr<OwnedValue>> data_;
-  uint64_t live_bytes_ = 0;  // of data_
+  absl::flat_hash_map<ContentKey, Storage> shared_;  // elements of folded results
+  absl::flat_hash_set<uint64_t> shared_sizes_;       // their bytes
+  uint64_t live_bytes_ = 0;                          // of data_
   uint64_t added_ = 0, freed_ = 0;
   int next_ = 0;
 };

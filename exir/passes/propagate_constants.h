@@ -12,9 +12,10 @@ namespace belay::exir {
 
 struct PropagateConstantsOptions {
   // Maximum growth of the program's constants in total. Constants that become unused count against
-  // new ones. nullopt: a quarter of the constants, at least 1 MiB and at most 16 MiB.
+  // new ones, and equal ones count once. nullopt: a quarter of the constants, at least 1 MiB and at
+  // most 16 MiB.
   std::optional<uint64_t> max_growth_bytes = std::nullopt;
-  // Maximum growth by one node. nullopt: a quarter of the total growth, at least 256 KiB.
+  // Maximum growth by one node. nullopt: half of the total growth, at least 1 MiB.
   std::optional<uint64_t> max_node_growth_bytes = std::nullopt;
   // Maximum size of one result, including intermediate results that only other constants use.
   uint64_t max_tensor_bytes = uint64_t{1} << 30;

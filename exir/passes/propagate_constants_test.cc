@@ -405,10 +405,10 @@ TEST(PropagateConstantsTest, BoundsGrowthByOneNode) {
   }
 }
 
-// The default growth is a quarter of the constants, here 1.5 MiB. One node gets a quarter of that.
+// The default growth is a quarter of the constants, here 2.5 MiB. One node gets half of that.
 TEST(PropagateConstantsTest, GrowsInProportionToTheConstants) {
   for (const bool large : {true, false}) {
-    const int64_t rows = large ? 6 * 256 : 4 * 256, copies = 6 * 64;  // of 1 KiB
+    const int64_t rows = (large ? 10 : 4) * 256, copies = 5 * 256;  // of 1 KiB
     const std::string text = absl::Substitute(R"(program aten {
   constants { state "l": f32[$0,1024] state "w": f32[256] }
   graph(%l: f32[$0,1024] parameter "l", %w: f32[256] parameter "w", %x: f32[$1,256] user_input,
@@ -424,6 +424,37 @@ TEST(PropagateConstantsTest, GrowsInProportionToTheConstants) {
     ASSERT_OK_AND_ASSIGN(const bool changed, PropagateConstants().run(program));
     EXPECT_EQ(changed, large);
   }
+}
+
+// Each layer computes the same mask: it grows the program once.
+TEST(PropagateConstantsTest, EqualResultsGrowTheProgramOnce) {
+  ExportedProgram program = ParseOrDie(R"(program aten {
+  constants { state "u": f32[1,16] state "v": f32[1,16] state "w": f32[1,16] }
+  graph(%u: f32[1,16] buffer "u", %v: f32[1,16] buffer "v", %w: f32[1,16] buffer "w",
+        %x: f32[64,16] user_input) {
+    %a: f32[64,16] = aten.repeat.default(%u, [64,1])
+    %b: f32[64,16] = aten.repeat.default(%v, [64,1])
+    %c: f32[64,16] = aten.repeat.default(%w, [64,1])
+    %m: f32[64,16] = aten.mul.Tensor(%x, %a)
+    %n: f32[64,16] = aten.mul.Tensor(%m, %b)
+    %y: f32[64,16] = aten.mul.Tensor(%n, %c)
+    return (%y user_output)
+  }
+})",
+                                       PassTestOps());
+  const auto fill = [&](const char* name, float value) {
+    ASSERT_OK_AND_ASSIGN(ConstantTensor constant,
+                         FloatConstant({1, 16}, std::vector<float>(16, value)));
+    program.state_dict.insert_or_assign(name, std::move(constant));
+  };
+  fill("u", 2);
+  fill("v", 1);
+  fill("w", 1);
+  ASSERT_OK(Propagate(64 * 64).run(program).status());
+  EXPECT_EQ(program.top().num_nodes(), 4);  // the first mask differs, and is too large
+  const ConstantTensor &first = program.constants.at("_prop_tensor_constant0"),
+                       &second = program.constants.at("_prop_tensor_constant1");
+  EXPECT_EQ(first.storage().bytes.data(), second.storage().bytes.data());
 }
 
 // A backend lowers products with constant weights first. It leaves those without other operands.

@@ -5,6 +5,7 @@
 #include "hwy/foreach_target.h"
 // Must come after foreach_target.h.
 #include "hwy/highway.h"
+#include "runtime/core/flush_subnormals.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace belay {
@@ -85,6 +86,7 @@ namespace belay {
 
 HWY_EXPORT(SmallRows);
 void SmallGemmRows(const PackedGemmArgs& args, size_t first_row, size_t last_row) {
+  const FlushSubnormals flush;
   HWY_DYNAMIC_DISPATCH(SmallRows)(args, first_row, last_row);
 }
 

@@ -9,6 +9,7 @@
 #include "hwy/foreach_target.h"
 // Must come after foreach_target.h.
 #include "hwy/highway.h"
+#include "runtime/core/flush_subnormals.h"
 #include "runtime/kernels/packed/epilogue-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -325,6 +326,7 @@ namespace belay {
 
 HWY_EXPORT(DepthwiseRowsImpl);
 void DepthwiseRows(const DepthwiseArgs& args, int64_t first, int64_t last) {
+  const FlushSubnormals flush;
   HWY_DYNAMIC_DISPATCH(DepthwiseRowsImpl)(args, first, last);
 }
 

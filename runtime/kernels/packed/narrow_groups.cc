@@ -10,6 +10,7 @@
 #include "hwy/foreach_target.h"
 // Must come after foreach_target.h.
 #include "hwy/highway.h"
+#include "runtime/core/flush_subnormals.h"
 #include "runtime/kernels/packed/epilogue-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -168,6 +169,7 @@ HWY_EXPORT(NarrowGroups);
 void NarrowGroupsRange(const PackedGemmArgs& args, size_t first_row, size_t last_row,
                        size_t first_column, size_t last_column) {
   if (first_row >= last_row || first_column >= last_column) return;
+  const FlushSubnormals flush;
   HWY_DYNAMIC_DISPATCH(NarrowGroups)(args, first_row, last_row, first_column, last_column);
 }
 

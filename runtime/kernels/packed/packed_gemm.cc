@@ -5,6 +5,7 @@
 #include "hwy/foreach_target.h"
 // Must come after foreach_target.h.
 #include "hwy/highway.h"
+#include "runtime/core/flush_subnormals.h"
 #include "runtime/kernels/packed/few_columns.h"
 #include "runtime/kernels/packed/packed_gemm-inl.h"
 #include "runtime/kernels/packed/short_gemm-inl.h"
@@ -101,11 +102,15 @@ bool IsShort(const PackedGemmArgs& g, size_t rows) {
 }  // namespace
 
 HWY_EXPORT(MultiplyShort);
-void ShortGemm(const ShortGemmArgs& args) { HWY_DYNAMIC_DISPATCH(MultiplyShort)(args); }
+void ShortGemm(const ShortGemmArgs& args) {
+  const FlushSubnormals flush;
+  HWY_DYNAMIC_DISPATCH(MultiplyShort)(args);
+}
 
 HWY_EXPORT(Multiply);
 void PackedGemmRange(const PackedGemmArgs& args, size_t first_row, size_t last_row,
                      size_t first_column, size_t last_column) {
+  const FlushSubnormals flush;
   if (HasFewColumns(args) && first_column < last_column) {
     return FewColumnsRange(args, first_row, last_row);
   }

@@ -84,6 +84,20 @@ TEST_P(PackedGemmTest, TileGroupsAndKBlocks) {
   }
 }
 
+// Whichever function computes the columns.
+TEST_P(PackedGemmTest, SubnormalOperandsCountAsZeros) {
+  for (size_t n : {1, 16, 33, 70}) {
+    for (size_t m : {1, 5, 40}) {
+      Problem p(m, n, 20, 1, random_);
+      for (size_t i = 0; i < p.a.size(); ++i) p.a[i] = 0x1p-127F;
+      for (size_t i = 0; i < p.b.size(); ++i) p.b[i] = 0x1p100F;
+      p.Pack();
+      PackedGemm(p.Args());
+      for (size_t i = 0; i < m * n; ++i) ASSERT_EQ(p.c[i], 0) << m << "x" << n;
+    }
+  }
+}
+
 // Two panels at once have the bits of one panel at a time.
 TEST_P(PackedGemmTest, OneRowOfManyColumns) {
   for (size_t n : {63, 64, 65, 96, 127, 160}) {

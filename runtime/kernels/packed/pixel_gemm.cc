@@ -10,6 +10,7 @@
 #include "hwy/foreach_target.h"
 // Must come after foreach_target.h.
 #include "hwy/highway.h"
+#include "runtime/core/flush_subnormals.h"
 #include "runtime/kernels/packed/epilogue-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -171,7 +172,10 @@ void CopyPixels(const float* from, size_t step, size_t count, size_t k, float* t
 }
 
 HWY_EXPORT(MultiplyPixels);
-void PixelGemm(const PixelGemmArgs& args) { HWY_DYNAMIC_DISPATCH(MultiplyPixels)(args); }
+void PixelGemm(const PixelGemmArgs& args) {
+  const FlushSubnormals flush;
+  HWY_DYNAMIC_DISPATCH(MultiplyPixels)(args);
+}
 
 }  // namespace belay
 #endif  // HWY_ONCE
