@@ -414,9 +414,26 @@ HWY_INLINE void FindRows(const ProductArgs<T>& g, const KBlock& block, size_t ro
   }
 }
 
+// Whether C is computed along its rows, one tile of rows after the other. Storing short sums takes
+// longer than computing them; if C exceeds the L2 cache and its rows are long, stores along rows are
+// faster than stores down columns: 8.5 instead of 28 ms for 4096 rows of 3000 sums of 48 terms on
+// Sapphire Rapids.
+template <class T>
+HWY_INLINE bool StoresAlongRows(const ProductArgs<T>& g, size_t depth) {
+  constexpr size_t kShortSum = 384, kLongRow = 1024, kUncachedC = size_t{256} << 10;  // words
+  return depth <= kShortSum && g.ldc >= kLongRow && g.groups == 1 && g.m * g.n >= kUncachedC;
+}
+
+// Number of columns of B that stay in the L2 cache while C is computed along its rows.
+HWY_INLINE size_t ColumnsAlongRows(size_t depth) {
+  constexpr size_t kCachedB = size_t{96} << 10;  // words
+  return kCachedB / HWY_MAX(depth, size_t{1}) / kPanelColumns * kPanelColumns;
+}
+
 // Maximal number of rows of A that share a panel of B; `depth` is that of a block.
 template <class T>
 HWY_INLINE size_t GroupRows(const ProductArgs<T>& g, size_t depth) {
+  if (StoresAlongRows(g, depth)) return 1;
   return HWY_MIN(kGroupWords / HWY_MAX(depth, size_t{1}),
                  g.tile != nullptr ? kCopiedRows : kGroupRows);
 }
@@ -630,21 +647,19 @@ HWY_INLINE void MultiplyBlock(const Range<T>& range, const KBlock& block, size_t
   }
 }
 
-// Implements PackedGemmRange for a prepacked B, or one with rows `ldb` apart and whole vectors of
-// columns.
+// Computes columns [first_column, last_column) of a range, whose rows of A are copied if they must be.
 template <class T>
-HWY_NOINLINE void MultiplyRange(const ProductArgs<T>& g, size_t first_row, size_t last_row,
-                                size_t first_column, size_t last_column, Budget::Pace& pace) {
-  if (first_row >= last_row || first_column >= last_column) return;
-  const Range<T> range(g, first_row, last_row);
+HWY_NOINLINE void MultiplyColumns(const Range<T>& range, size_t first_column, size_t last_column,
+                                  Budget::Pace& pace) {
+  const ProductArgs<T>& g = range.g;
   const RowTiles& tiles = range.tiles;
   for (size_t group = 0; group < tiles.count; group += tiles.per_group) {
     const size_t end = HWY_MIN(group + tiles.per_group, tiles.count);
     const size_t start = tiles.RowOf(group), rows = tiles.RowOf(end) - start;
     if (CopiesTile(g, tiles.SizeOf(group))) {
       for (size_t i = 0; i < rows; ++i) {
-        hwy::CopyBytes(g.a + (first_row + start + i) * g.lda, g.tile + i * CopiedRowStride<T>(g.k),
-                       g.k * sizeof(T));
+        hwy::CopyBytes(g.a + (range.first_row + start + i) * g.lda,
+                       g.tile + i * CopiedRowStride<T>(g.k), g.k * sizeof(T));
       }
     }
     // Limits the columns so that their sums stay in the L2 cache between K blocks.
@@ -659,6 +674,21 @@ HWY_NOINLINE void MultiplyRange(const ProductArgs<T>& g, size_t first_row, size_
         if (pace.stopped()) return;
       }
     }
+  }
+}
+
+// Implements PackedGemmRange for a prepacked B, or one with rows `ldb` apart and whole vectors of
+// columns.
+template <class T>
+HWY_NOINLINE void MultiplyRange(const ProductArgs<T>& g, size_t first_row, size_t last_row,
+                                size_t first_column, size_t last_column, Budget::Pace& pace) {
+  if (first_row >= last_row || first_column >= last_column) return;
+  const Range<T> range(g, first_row, last_row);
+  const size_t depth = g.taps * g.k;
+  const size_t width =
+      StoresAlongRows(g, depth) ? ColumnsAlongRows(depth) : last_column - first_column;
+  for (size_t column = first_column; column < last_column && !pace.stopped(); column += width) {
+    MultiplyColumns(range, column, HWY_MIN(column + width, last_column), pace);
   }
 }
 

@@ -98,6 +98,18 @@ TEST_P(PackedGemmTest, SubnormalOperandsCountAsZeros) {
   }
 }
 
+// Results that exceed the L2 cache are computed along their rows; B in one part, or in several.
+TEST_P(PackedGemmTest, LargeResultsOfShortSums) {
+  const size_t shapes[][3] = {{256, 1030, 5}, {257, 1100, 100}, {300, 1024, 384}};
+  for (const auto& [m, n, k] : shapes) {
+    Problem p(m, n, k, 1, random_);
+    PackedGemmArgs g = p.Args();
+    g.epilogue.bias = p.bias.data();
+    PackedGemm(g);
+    Check(p);
+  }
+}
+
 // Two panels at once have the bits of one panel at a time.
 TEST_P(PackedGemmTest, OneRowOfManyColumns) {
   for (size_t n : {63, 64, 65, 96, 127, 160}) {
