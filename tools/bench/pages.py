@@ -260,9 +260,9 @@ def language_models(data):
     """Tokens per second beside other runtimes."""
     out = [
         "Tokens per second, and Belay's rate divided by the other's: above 1, Belay is faster. *Prompt*: of 128 to 2,048 tokens, in one call.\n"
-        "*Generation*: after 16 to 4,000 tokens. Belay keeps Llama's cache in float16, and Gemma's in float32 except that of Q4_K_M with\n"
-        "2 threads; it quantizes activations of prompts with 8- and 4-bit weights to 8 or 16 bits in blocks of 32. llama.cpp reads the same GGUF file\n"
-        "and keeps its cache in float16.\n"
+        "*Generation*: after 16 to 4,000 tokens. Belay keeps the cache in float16, that of F32 weights and beside OpenVINO in float32; it\n"
+        "quantizes activations of prompts with 8- and 4-bit weights to 8 or 16 bits in blocks of 32. llama.cpp reads the same GGUF file and keeps\n"
+        "its cache in float16.\n"
         "OpenVINO has weights of as many bits and its defaults: activations quantized to 8 bits in groups of 32, other operators in bfloat16, a cache\n"
         "in float16. ExecuTorch: linear layers of 4 bits in groups of 32, activations quantized to 8 bits (8da4w), a cache of 512 tokens.\n"
     ]
