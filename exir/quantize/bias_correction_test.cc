@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "exir/ir/verifier.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/passes/edge_verifier.h"
+#include "exir/quantize/calibration_testing.h"
 #include "exir/quantize/quantize_program.h"
 #include "exir/testing/programs.h"
 #include "gmock/gmock.h"
@@ -180,6 +182,26 @@ TEST_F(BiasCorrectionTest, RecipesDisableIt) {
   const QuantizeResult result = Quantize(kConvolution, {1, 2, 2, 2});
   EXPECT_FALSE(result.program.constants.contains("w_bias_corrected"));
   EXPECT_FALSE(result.quantized.at(0).corrects_bias);
+}
+
+TEST_F(BiasCorrectionTest, WeightsAreNotInMemoryAfterwards) {
+  ExportedProgram program = ParseOrDie(R"(program edge {
+  constants { state "w": f32[512,512] }
+  graph(%w: f32[512,512] parameter "w", %x: f32[1,512] user_input) {
+    %p: f32[512,512] = edge.aten.permute_copy.default(%w, [1,0])
+    %y: f32[1,512] = edge.aten.mm.default(%x, %p)
+    return (%y user_output) } })",
+                                       **ops_);
+  const std::optional<MappedTensor> weight = MappedTensor::Create({512, 512});
+  if (!weight.has_value()) GTEST_SKIP() << "the system has no temporary files without a name";
+  program.state_dict.at("w") = weight->tensor;
+  TensorCalls data({1, 512}, {PseudoRandom(512, 1)});
+  ASSERT_OK_AND_ASSIGN(
+      const QuantizeResult result,
+      QuantizeProgram({.program = &program, .patterns = patterns_, .calibration = &data}, recipe_,
+                      {.kernels = &kernels_}));
+  EXPECT_THAT(result.quantized, SizeIs(1));
+  EXPECT_EQ(weight->ResidentBytes(), 0);
 }
 
 }  // namespace

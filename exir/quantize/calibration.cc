@@ -4,7 +4,9 @@
 #include <optional>
 #include <string_view>
 
+#include "absl/container/flat_hash_map.h"
 #include "exir/interpreter/interpreter.h"
+#include "exir/ir/mapped_pages.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/budget.h"
 #include "runtime/core/sizes.h"
@@ -14,27 +16,52 @@
 namespace belay::exir {
 namespace {
 
+// Bytes of the program's constants, by the input that names them.
+using ConstantBytes = absl::flat_hash_map<ValueId, absl::Span<const std::byte>>;
+ConstantBytes BytesOfConstants(const ExportedProgram& program) {
+  ConstantBytes bytes;
+  const absl::Span<const ValueId> inputs = program.top().inputs();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const InputSpec& spec = program.signature.inputs[i];
+    const ConstantTensor* constant = NamesTensor(spec.kind) ? program.FindConstant(spec) : nullptr;
+    if (constant != nullptr) bytes.emplace(inputs[i], constant->storage().bytes);
+  }
+  return bytes;
+}
+
+// Releases the pages of the constants that the node reads, so that the weights of all nodes are
+// never in memory together.
+void ReleaseConstants(const Node& node, const ConstantBytes& constants) {
+  for (const Argument& argument : node.arguments) {
+    ForEachValue(argument, [&](ValueId value) {
+      if (const auto it = constants.find(value); it != constants.end()) ReleasePages(it->second);
+    });
+  }
+}
+
 // Calls `end` after the calls, unless it is empty.
 absl::Status Run(const ExportedProgram& program, const KernelRegistry& kernels,
                  CalibrationData& data, const CallObserver& observer, CallProgress* progress,
                  const std::function<absl::Status(const Interpreter&)>& end) {
   const auto observe = [&](ValueId value, const EValue& result) {
+    if (!observer.tensor) return;
     if (const TensorView* view = result.get_if<TensorView>(); view != nullptr) {
       observer.tensor(value, *view);
     }
   };
+  const ConstantBytes constants = BytesOfConstants(program);
   InterpreterOptions options;
   options.engine = std::nullopt;
-  if (observer.tensor) {
-    options.observer = [&](const NodeEvent& event) {
-      if (&event.program != &program || event.graph != ExportedProgram::kTop) {
-        return absl::OkStatus();
-      }
-      const std::vector<ValueId> results = program.top().node(event.node).results();
-      for (size_t i = 0; i < results.size(); ++i) observe(results[i], event.results[i]->value());
+  options.observer = [&](const NodeEvent& event) {
+    if (&event.program != &program || event.graph != ExportedProgram::kTop) {
       return absl::OkStatus();
-    };
-  }
+    }
+    const Node& node = program.top().node(event.node);
+    const std::vector<ValueId> results = node.results();
+    for (size_t i = 0; i < results.size(); ++i) observe(results[i], event.results[i]->value());
+    ReleaseConstants(node, constants);
+    return absl::OkStatus();
+  };
   options.threads = data.threads;
   ABSL_ASSIGN_OR_RETURN(Interpreter interpreter, Interpreter::Create(program, kernels, options));
   for (const auto& [name, value] : data.state) {

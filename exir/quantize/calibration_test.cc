@@ -1,6 +1,7 @@
 #include "exir/quantize/calibration.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -107,6 +108,28 @@ TEST_F(CalibrationTest, ResultsDoNotDependOnThreads) {
     ASSERT_OK(RunCalls(program, kernels, data, {.outputs = keep}, nullptr));
   }
   EXPECT_EQ(results[0], results[1]);
+}
+
+TEST_F(CalibrationTest, WeightsAreInMemoryOnlyWhileANodeReadsThem) {
+  ExportedProgram program = ParseOrDie(R"(program edge {
+  constants { state "w": f32[512,512] }
+  graph(%w: f32[512,512] parameter "w", %x: f32[1,512] user_input) {
+    %y: f32[1,512] = edge.aten.mm.default(%x, %w)
+    %z: f32[1,512] = edge.aten.exp.default(%y)
+    return (%z user_output) } })",
+                                       **ops_);
+  const std::optional<MappedTensor> weight = MappedTensor::Create({512, 512});
+  if (!weight.has_value()) GTEST_SKIP() << "the system has no temporary files without a name";
+  program.state_dict.at("w") = weight->tensor;
+  constexpr size_t kBytes = 512 * 512 * sizeof(float);
+  EXPECT_EQ(weight->ResidentBytes(), kBytes);
+  TensorCalls data({1, 512}, {PseudoRandom(512, 1)});
+  std::vector<size_t> resident;
+  const auto measure = [&](ValueId, const TensorView&) {
+    resident.push_back(weight->ResidentBytes());
+  };
+  ASSERT_OK(RunCalls(program, kernels_, data, {.tensor = measure}, nullptr));
+  EXPECT_THAT(resident, ElementsAre(kBytes, kBytes, 0));  // x, y, z
 }
 
 }  // namespace

@@ -4,12 +4,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/types/span.h"
 #include "exir/ir/constant.h"
+#include "exir/ir/mapped_pages.h"
 #include "exir/quantize/calibration.h"
 
 namespace belay::exir {
@@ -33,6 +40,25 @@ class TensorCalls : public CalibrationData {
   EValue value_;
 };
 
+// A float32 tensor in a temporary file.
+struct MappedTensor {
+  ConstantTensor tensor;
+  absl::Span<const std::byte> bytes;
+
+  // The elements are PseudoRandom, and all of its pages are in memory. nullopt if the system has no
+  // temporary files without a name.
+  static std::optional<MappedTensor> Create(const Sizes& sizes);
+  // Bytes that are in the memory of the process, by /proc/self/smaps.
+  size_t ResidentBytes() const {
+    std::ifstream file("/proc/self/smaps");
+    const std::string maps(std::istreambuf_iterator<char>(file), {});
+    const size_t mapping =
+        maps.find(absl::StrFormat("%x-", reinterpret_cast<uintptr_t>(bytes.data())));
+    if (mapping == std::string::npos) return 0;
+    return std::stoul(maps.substr(maps.find("\nRss:", mapping) + 5)) * 1024;
+  }
+};
+
 // Returns numbers from -1 to 1 that look random; the same for the same seed.
 inline std::vector<float> PseudoRandom(size_t count, uint32_t seed) {
   std::vector<float> numbers(count);
@@ -42,6 +68,17 @@ inline std::vector<float> PseudoRandom(size_t count, uint32_t seed) {
     number = static_cast<float>(state >> 8) / static_cast<float>(1 << 23) - 1;
   }
   return numbers;
+}
+
+inline std::optional<MappedTensor> MappedTensor::Create(const Sizes& sizes) {
+  size_t count = 1;
+  for (int64_t size : sizes) count *= static_cast<size_t>(size);
+  const std::optional<FileBytes> file = CreateFileBytes(count * sizeof(float));
+  if (!file.has_value()) return std::nullopt;
+  const std::vector<float> elements = PseudoRandom(count, 7);
+  std::memcpy(file->bytes.data(), elements.data(), file->bytes.size());
+  return MappedTensor{
+      *ConstantTensor::Contiguous(DType::kFloat32, sizes, {file->owner, file->bytes}), file->bytes};
 }
 
 }  // namespace belay::exir

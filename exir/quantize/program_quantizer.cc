@@ -12,6 +12,7 @@
 #include "exir/builder/op_shorthand.h"
 #include "exir/ir/float_elements.h"
 #include "exir/ir/graph_editor.h"
+#include "exir/ir/mapped_pages.h"
 #include "exir/passes/constant_input.h"
 #include "exir/passes/merge_batch_norm.h"
 #include "exir/quantize/image_convolutions.h"
@@ -181,6 +182,7 @@ class Quantization {
     ABSL_ASSIGN_OR_RETURN(const EncodedWeight encoded,
                           encoded_.Encode(anchor.weight, use.rows_first, anchor.scheme));
     std::vector<double> bias = MeanErrors(weight, encoded, anchor.scheme.rows, means);
+    ReleasePages(anchor.weight.storage().bytes);
     std::string name = absl::StrCat(anchor.weight_name, "_bias_corrected");
     const ValueId* before = op == kMm ? nullptr : node.value_argument(argument);
     if (op == kMm) {

@@ -8,6 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "exir/ir/graph_editor.h"
+#include "exir/passes/constant_input.h"
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/program/metadata_path.h"
@@ -83,6 +85,25 @@ bool IsFinite(const NpyArray& array) {
   return finite;
 }
 
+// Returns a program with the same user inputs and nothing else, except nodes with side effects: so
+// that opening it does not copy weights.
+exir::ExportedProgram WithInputsOnly(const exir::ExportedProgram& program) {
+  exir::ExportedProgram result = program.Clone();
+  exir::GraphEditor editor(result.top());
+  editor.SetOutputs({});
+  result.signature.outputs.clear();
+  editor.EraseDeadNodes();
+  const exir::Graph& graph = result.top();
+  std::vector<bool> erased;
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    erased.push_back(!exir::IsProvidedByCaller(result.signature.inputs[i].kind) &&
+                     graph.value(graph.inputs()[i]).users.empty());
+  }
+  exir::EraseInputs(result, editor, [&](size_t position) { return erased[position]; });
+  result.EraseUnusedBodies();
+  return result;
+}
+
 }  // namespace
 
 absl::StatusOr<CalibrationPaths> ParseCalibration(const std::vector<std::string>& options,
@@ -124,7 +145,8 @@ absl::StatusOr<std::unique_ptr<CalibrationFiles>> CalibrationFiles::Open(
   auto files = std::unique_ptr<CalibrationFiles>(new CalibrationFiles(std::move(calls)));
   VerifyOptions lowered;
   lowered.method = method;
-  ABSL_ASSIGN_OR_RETURN(files->session_, OpenVerifiedMethod(lowered, max_sizes, program, {}));
+  ABSL_ASSIGN_OR_RETURN(files->session_,
+                        OpenVerifiedMethod(lowered, max_sizes, WithInputsOnly(program), {}));
   return files;
 }
 

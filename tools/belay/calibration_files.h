@@ -39,7 +39,7 @@ class CalibrationFiles : public exir::CalibrationData {
   //   kNotFound         a path does not exist
   //   kInvalidArgument  a folder without calls; a file of another type
   //   kUnavailable      a folder cannot be read
-  //   errors of lowering the program, which gives the types of its inputs
+  //   errors of lowering a program with these inputs, which gives their types
   static absl::StatusOr<std::unique_ptr<CalibrationFiles>> Open(
       const std::vector<std::string>& paths, const MaxSizes& max_sizes, const std::string& method,
       const exir::ExportedProgram& program);
