@@ -86,6 +86,17 @@ const Anchor& AnchorOf(const ProgramQuantizer& program, NodeId node) {
                        [&](const Anchor& anchor) { return anchor.use.node == node; });
 }
 
+bool Equalizes(const Recipe& recipe, const Anchor& anchor) {
+  return recipe.equalization == Equalization::kAll ||
+         (recipe.equalization == Equalization::kLinear && anchor.use.kind == AnchorKind::kLinear);
+}
+
+bool IsLayerNorm(const Graph& graph, ValueId value) {
+  const NodeId producer = graph.value(value).producer;
+  return producer.valid() &&
+         graph.node(producer).target->aten()->name() == "aten.native_layer_norm.default";
+}
+
 std::vector<Planned> PlanSites(absl::Span<const std::unique_ptr<ProgramQuantizer>> programs,
                                const Recipe& recipe) {
   std::vector<Planned> plan;
@@ -93,14 +104,15 @@ std::vector<Planned> PlanSites(absl::Span<const std::unique_ptr<ProgramQuantizer
     for (bool is_static : {false, true}) {
       std::vector<WeightUse> uses;
       for (const Anchor& anchor : programs[i]->anchors()) {
-        const bool selected = is_static ? anchor.is_static() && recipe.equalization
+        const bool selected = is_static ? anchor.is_static() && Equalizes(recipe, anchor)
                                         : anchor.scheme.activation_scaling && !anchor.is_static();
         if (anchor.reason.empty() && selected) uses.push_back(anchor.use);
       }
-      if (uses.empty()) continue;
+      // Without data, ProgramQuantizer::Plan reports the error of static anchors.
+      if (uses.empty() || (is_static && programs[i]->calibration() == nullptr)) continue;
       ExportedProgram copy = programs[i]->program().Clone();
       for (ChannelSite& site : FindChannelSites(copy, programs[i]->changing(), uses)) {
-        if (is_static && !site.folds()) continue;
+        if (is_static && !site.folds() && !IsLayerNorm(copy.top(), site.value)) continue;
         std::vector<const Anchor*> anchors;
         for (const WeightUse& use : site.anchors) {
           anchors.push_back(&AnchorOf(*programs[i], use.node));

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "exir/ir/verifier.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/passes/edge_verifier.h"
@@ -118,6 +119,7 @@ class ScaleChannelsByDataTest : public ::testing::Test {
           if (i / columns % 32 == 0) elements[i] *= 40;
         }
       }
+      if (name == "g") elements[0] *= 40;
       if (name == "e") {
         for (size_t i = 0; i < elements.size(); i += 32) elements[i] /= 40;
       }
@@ -147,6 +149,7 @@ class ScaleChannelsByDataTest : public ::testing::Test {
   KernelRegistry kernels_;
   QuantizationPatterns patterns_ = {
       .patterns = {{.op = "aten.convolution.default", .kind = Kind::kAnchor},
+                   {.op = "aten.mm.default", .kind = Kind::kAnchor},
                    {.op = "aten.relu.default", .kind = Kind::kTable, .bounds = true}}};
 };
 
@@ -189,8 +192,56 @@ TEST_F(ScaleChannelsByDataTest, EqualizationReducesTheLoss) {
   // one step is 40 times smaller, and the int8 weights limit the SNR.
   const double plain = Snr(kConvolutions, R"({"recipe": "int8-static"})", data, false);
   const double equalized =
-      Snr(kConvolutions, R"({"recipe": "int8-static", "equalization": true})", data, true);
+      Snr(kConvolutions, R"({"recipe": "int8-static", "equalization": "all"})", data, true);
   EXPECT_GT(equalized, plain + 10);
+}
+
+// One channel of the norm's result is 40 times as large as the others. With `more`, the result has
+// another user, as in transformers with norms after residual sums.
+std::string NormAndLayer(std::string_view more) {
+  return absl::StrCat(R"(program edge {
+  constants { state "g": f32[32] state "b": f32[32] state "e": f32[16,32] }
+  graph(%g: f32[32] parameter "g", %b: f32[32] parameter "b", %e: f32[16,32] parameter "e",
+        %x: f32[8,32] user_input) {
+    %n: f32[8,32], %m: f32[8,1], %d: f32[8,1] = edge.aten.native_layer_norm.default(%x, [32], %g, %b, 1e-05)
+    %p: f32[32,16] = edge.aten.permute_copy.default(%e, [1,0])
+    %z: f32[8,16] = edge.aten.mm.default(%n, %p)
+)",
+                      absl::string_view(more.data(), more.size()), "} }");
+}
+
+TEST_F(ScaleChannelsByDataTest, EqualizesResultsOfNormsByDefault) {
+  TensorCalls data({8, 32}, {PseudoRandom(256, 11), PseudoRandom(256, 12)});
+  for (const std::string_view more : {"return (%z user_output)",
+                                      "%s: f32[8,32] = edge.aten.add.Tensor(%n, %x)\n"
+                                      "return (%z user_output, %s user_output)"}) {
+    const std::string program = NormAndLayer(more);
+    const double plain =
+        Snr(program, R"({"recipe": "int8-static", "equalization": "none"})", data, false);
+    const double equalized = Snr(program, R"({"recipe": "int8-static"})", data, true);
+    EXPECT_GT(equalized, plain + 10) << more;
+  }
+}
+
+// A product before the quantization of other activations would be a pass over them.
+TEST_F(ScaleChannelsByDataTest, InputsOfTheProgramAreNotEqualized) {
+  TensorCalls data({8, 32}, {PseudoRandom(256, 11)});
+  const ExportedProgram program = Parse(R"(program edge {
+  constants { state "e": f32[16,32] }
+  graph(%e: f32[16,32] parameter "e", %x: f32[8,32] user_input) {
+    %p: f32[32,16] = edge.aten.permute_copy.default(%e, [1,0])
+    %z: f32[8,16] = edge.aten.mm.default(%x, %p)
+    return (%z user_output) } })");
+  ASSERT_OK_AND_ASSIGN(
+      const QuantizeResult result,
+      Quantize(program, R"({"recipe": "int8-static", "equalization": "all"})", &data));
+  EXPECT_THAT(result.notes, IsEmpty());
+}
+
+TEST_F(ScaleChannelsByDataTest, StaticLayersWithoutDataAreAnError) {
+  const ExportedProgram program = Parse(NormAndLayer("return (%z user_output)"));
+  EXPECT_THAT(Quantize(program, R"({"recipe": "int8-static"})", nullptr).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("needs calibration data")));
 }
 
 TEST_F(ScaleChannelsByDataTest, MethodsThatShareWeightsShareTheScales) {

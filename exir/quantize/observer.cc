@@ -60,7 +60,7 @@ void Observer::Observe(absl::Span<const float> values) {
     high = std::max(high, x);
   }
   if (low > high) return;
-  if (kind_ == ObserverKind::kHistogram || kind_ == ObserverKind::kPercentile) {
+  if (has_histogram()) {
     AddToHistogram(values, low, high);
   } else if (!any_) {
     low_ = low;
@@ -101,17 +101,24 @@ float Observer::Point(int i) const {
 
 std::vector<float> Observer::Points() const {
   std::vector<float> points;
-  if (kind_ != ObserverKind::kHistogram || !any_ || low_ == high_) return points;
+  if (kind_ != ObserverKind::kLeastError || !any_ || low_ == high_) return points;
   for (int i = 0; i < kBins * kPointsOfBin; ++i) points.push_back(Point(i));
   return points;
 }
 
 std::optional<std::pair<float, float>> Observer::Range(absl::Span<const float> results) const {
   if (!any_) return std::nullopt;
-  if (!results.empty()) return LeastErrorOf(results);
-  if (kind_ == ObserverKind::kHistogram && low_ < high_) return LeastError();
-  if (kind_ == ObserverKind::kPercentile && low_ < high_) return Percentiles();
-  return std::pair(low_, high_);
+  if (low_ == high_) return std::pair(low_, high_);
+  switch (kind_) {
+    case ObserverKind::kHistogram:
+      return RangeOfBins(TorchaoSearch());
+    case ObserverKind::kLeastError:
+      return results.empty() ? LeastErrorOf(Points(), false) : LeastErrorOf(results, true);
+    case ObserverKind::kPercentile:
+      return Percentiles();
+    default:
+      return std::pair(low_, high_);
+  }
 }
 
 Distribution Observer::Observed() const {
@@ -131,14 +138,16 @@ Distribution Observer::Observed() const {
 
 double Observer::BinWidth() const { return (double{high_} - double{low_}) / kBins; }
 
-std::pair<float, float> Observer::RangeOfBins(int start, int end) const {
+std::pair<float, float> Observer::RangeOfBins(Bins bins) const {
+  const auto [start, end] = bins;
   const double width = BinWidth();
   return {static_cast<float>(low_ + width * start), static_cast<float>(low_ + width * (end + 1))};
 }
 
 // Squared error of quantizing the bins' elements, uniformly distributed in their bins, to kLevels
 // levels over the bins from `start` to `end`.
-double Observer::ErrorOf(int start, int end) const {
+double Observer::ErrorOf(Bins bins) const {
+  const auto [start, end] = bins;
   const double width = BinWidth();
   const double level = width * (end - start + 1) / kLevels;
   if (level == 0) return 0;
@@ -160,7 +169,7 @@ double Observer::ErrorOf(int start, int end) const {
   return error;
 }
 
-std::pair<float, float> Observer::LeastError() const {
+Observer::Bins Observer::TorchaoSearch() const {
   constexpr double kStep = 1e-5;
   std::vector<double> sums(kBins);
   std::partial_sum(histogram_.begin(), histogram_.end(), sums.begin());
@@ -181,17 +190,17 @@ std::pair<float, float> Observer::LeastError() const {
       beta = next_beta;
     }
     if (next_start == start && next_end == end) continue;
-    const double error = ErrorOf(next_start, next_end);
+    const double error = ErrorOf({next_start, next_end});
     if (error > least) break;
     least = error;
     start = next_start;
     end = next_end;
   }
-  return RangeOfBins(start, end);
+  return {start, end};
 }
 
-double Observer::ErrorOf(int start, int end, absl::Span<const float> results) const {
-  const auto [low, high] = RangeOfBins(start, end);
+double Observer::ErrorOf(Bins bins, absl::Span<const float> results, bool is_function) const {
+  const auto [low, high] = RangeOfBins(bins);
   const AffineParameters p = ChooseAffine(low, high, false, {0, kLevels - 1});
   const double distance = BinWidth() / kPointsOfBin;
   // f of each level, interpolated.
@@ -210,36 +219,44 @@ double Observer::ErrorOf(int start, int end, absl::Span<const float> results) co
     if (count == 0) continue;
     const int32_t q = QuantizeNumber(Point(static_cast<int>(i)), p, {0, kLevels - 1});
     const double difference = levels[static_cast<size_t>(q)] - results[i];
-    error += count * difference * difference;
+    const double square = difference * difference;
+    error += count * (is_function ? square : square * std::sqrt(std::sqrt(std::abs(difference))));
   }
   return error;
 }
 
-// Moves the bounds from those of the whole range, by steps that become smaller.
-std::pair<float, float> Observer::LeastErrorOf(absl::Span<const float> results) const {
-  int start = 0, end = kBins - 1;
-  double least = ErrorOf(start, end, results);
-  const auto move = [&](int left, int right) {
-    const int next_start = start + left, next_end = end + right;
-    if (next_start < 0 || next_end >= kBins || next_start >= next_end) return false;
-    const double error = ErrorOf(next_start, next_end, results);
-    if (error >= least) return false;
-    least = error;
-    start = next_start;
-    end = next_end;
-    return true;
-  };
-  for (int step = kBins / 4; step > 0; step /= 2) {
-    bool moved = true;
-    while (moved) {
-      moved = false;
-      for (int direction : {step, -step}) {
-        moved = move(direction, 0) || moved;
-        moved = move(0, -direction) || moved;
+// Moves the bounds by steps that become smaller, while the error decreases.
+std::pair<float, float> Observer::LeastErrorOf(absl::Span<const float> results,
+                                               bool is_function) const {
+  Bins best = {0, kBins - 1};
+  double least = std::numeric_limits<double>::infinity();
+  for (Bins bins : {Bins{0, kBins - 1}, TorchaoSearch()}) {
+    double error = ErrorOf(bins, results, is_function);
+    const auto move = [&](int left, int right) {
+      const Bins next = {bins.first + left, bins.second + right};
+      if (next.first < 0 || next.second >= kBins || next.first >= next.second) return false;
+      const double next_error = ErrorOf(next, results, is_function);
+      if (next_error >= error) return false;
+      error = next_error;
+      bins = next;
+      return true;
+    };
+    for (int step = kBins / 4; step > 0; step /= 2) {
+      bool moved = true;
+      while (moved) {
+        moved = false;
+        for (int direction : {step, -step}) {
+          moved = move(direction, 0) || moved;
+          moved = move(0, -direction) || moved;
+        }
       }
     }
+    if (error < least) {
+      least = error;
+      best = bins;
+    }
   }
-  return RangeOfBins(start, end);
+  return RangeOfBins(best);
 }
 
 std::pair<float, float> Observer::Percentiles() const {
@@ -253,7 +270,7 @@ std::pair<float, float> Observer::Percentiles() const {
   while (end > start && above + histogram_[static_cast<size_t>(end)] <= cut) {
     above += histogram_[static_cast<size_t>(end--)];
   }
-  return RangeOfBins(start, end);
+  return RangeOfBins({start, end});
 }
 
 }  // namespace belay::exir

@@ -2,8 +2,8 @@
 //
 // Source: torchao 0.18, torchao/quantization/pt2e/observer.py: MinMaxObserver,
 // MovingAverageMinMaxObserver (averaging constant 0.01) and HistogramObserver (2048 bins, 256
-// levels). Histograms are summed in double instead of float32. Not of torchao: the percentile, which
-// cuts equal shares of the elements from both ends of the histogram, and ranges for functions.
+// levels). Histograms are summed in double instead of float32. Not of torchao: the range of least
+// error, and the percentile, which cuts equal shares of the elements from both ends.
 #ifndef BELAY_EXIR_QUANTIZE_OBSERVER_H_
 #define BELAY_EXIR_QUANTIZE_OBSERVER_H_
 
@@ -25,17 +25,23 @@ class Observer {
   explicit Observer(ObserverKind kind, double percentile = 100)
       : kind_(kind), percentile_(percentile) {}
 
-  // O(values); kHistogram and kPercentile O(values + 32768).
+  // O(values); with a histogram O(values + 32768).
   void Observe(absl::Span<const float> values);
 
-  // The range to quantize; nullopt if no finite value was observed. kHistogram: the range of least
-  // squared error that its search finds, at most O(bins^2). If `results` is not empty, it is a
-  // function f of Points(), and the range is for users that compute only f:
+  // The range to quantize; nullopt if no finite value was observed.
+  //   kHistogram   torchao's search, which ends at the first step that increases the squared error
+  //                of its model of quantization. At most O(bins^2)
+  //   kLeastError  a local minimum of the error, from the whole range and from that of kHistogram.
+  //                x' = x after quantization, f(x): `results`, for users that compute only f
   //
-  //   kHistogram: least sum of (f(x) - f(x'))^2, x' = x after quantization
+  //                  sum(|x - x'|^2.25), or with `results` sum((f(x) - f(x'))^2)
+  //
+  //                The exponent above 2 counts clamped elements more: in transformers, few large
+  //                elements decide. GPTQ's implementation has 2.4 (Frantar et al., 2022).
+  // Other kinds ignore `results`.
   std::optional<std::pair<float, float>> Range(absl::Span<const float> results = {}) const;
 
-  // kHistogram: points at equal distances, the same number in each bin of the histogram. Empty for
+  // kLeastError: points at equal distances, the same number in each bin of the histogram. Empty for
   // other kinds, and if all observed values are equal.
   std::vector<float> Points() const;
 
@@ -45,17 +51,22 @@ class Observer {
 
  private:
   void AddToHistogram(absl::Span<const float> values, float low, float high);
-  std::pair<float, float> LeastError() const;
-  std::pair<float, float> LeastErrorOf(absl::Span<const float> results) const;
+  bool has_histogram() const {
+    return kind_ != ObserverKind::kMinMax && kind_ != ObserverKind::kMovingAverage;
+  }
+  // First and last bin of a range.
+  using Bins = std::pair<int, int>;
+  Bins TorchaoSearch() const;
+  std::pair<float, float> LeastErrorOf(absl::Span<const float> results, bool is_function) const;
   std::pair<float, float> Percentiles() const;
-  double ErrorOf(int start, int end) const;
-  // Sum of (f(x) - f(x'))^2.
-  double ErrorOf(int start, int end, absl::Span<const float> results) const;
+  double ErrorOf(Bins bins) const;
+  // Error of kLeastError. Not a function: `results` are Points().
+  double ErrorOf(Bins bins, absl::Span<const float> results, bool is_function) const;
   double BinWidth() const;
   // Element i of Points().
   float Point(int i) const;
   // The range of the bins from `start` to `end`, both inclusive.
-  std::pair<float, float> RangeOfBins(int start, int end) const;
+  std::pair<float, float> RangeOfBins(Bins bins) const;
 
   ObserverKind kind_;
   double percentile_;

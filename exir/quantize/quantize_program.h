@@ -68,7 +68,7 @@ struct QuantizeOptions {
 // Schemes with error feedback quantize weights as exir/quantize/error_feedback.h, with the float32
 // inputs of all operators that share the weight, in all methods.
 //
-// Schemes with activation scaling, and recipes with equalization, first scale the channels of
+// Schemes with activation scaling, and Recipe::equalization, first scale the channels of
 // activations (exir/quantize/channel_scales.h). The float32 program of all comparisons is the scaled
 // one.
 //

@@ -73,19 +73,21 @@ struct Rule {
 };
 
 // How calibration data choose the range of a static activation.
-enum class ObserverKind : uint8_t { kMinMax, kMovingAverage, kHistogram, kPercentile };
+enum class ObserverKind : uint8_t { kMinMax, kMovingAverage, kHistogram, kLeastError, kPercentile };
+
+// Whose inputs of static operators have their channels equalized
+// (exir/quantize/channel_scales.h).
+enum class Equalization : uint8_t { kNone, kLinear, kAll };
 
 struct Recipe {
   std::string name;         // for reports
   std::vector<Rule> rules;  // the first rule that matches decides
   Schemes schemes;          // of operators without a rule
-  ObserverKind observer = ObserverKind::kHistogram;
+  ObserverKind observer = ObserverKind::kLeastError;
   double percentile = 99.99;  // share of elements inside of the range, in %, for kPercentile
   // Whether biases of static operators get the mean error of their weights.
   bool bias_correction = true;
-  // Whether channels of the activations between static operators are equalized
-  // (exir/quantize/channel_scales.h).
-  bool equalization = false;
+  Equalization equalization = Equalization::kLinear;
   // Whether user inputs and outputs of the program that static quantization quantizes are int8.
   bool quantize_io = false;
 

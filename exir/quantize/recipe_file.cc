@@ -40,6 +40,7 @@ class Parser {
     recipe.name = std::string(name);
     name_ = name;
     Changes changes;
+    std::optional<Equalization> equalization;
     Fields(
         root,
         [&](std::string_view key, JsonRef value) {
@@ -49,6 +50,7 @@ class Parser {
                                      {{"min-max", ObserverKind::kMinMax},
                                       {"moving-average", ObserverKind::kMovingAverage},
                                       {"histogram", ObserverKind::kHistogram},
+                                      {"least-error", ObserverKind::kLeastError},
                                       {"percentile", ObserverKind::kPercentile}},
                                      [&](ObserverKind kind) { recipe.observer = kind; });
           } else if (key == "percentile") {
@@ -63,7 +65,11 @@ class Parser {
           } else if (key == "bias_correction") {
             Set(value.Bool(), recipe.bias_correction);
           } else if (key == "equalization") {
-            Set(value.Bool(), recipe.equalization);
+            ReadChoice<Equalization>(value,
+                                     {{"none", Equalization::kNone},
+                                      {"linear", Equalization::kLinear},
+                                      {"all", Equalization::kAll}},
+                                     [&](Equalization choice) { equalization = choice; });
           } else if (key == "quantize_io") {
             Set(value.Bool(), recipe.quantize_io);
           } else if (key == "rules") {
@@ -82,7 +88,8 @@ class Parser {
       Add(root.Error("expected \"recipe\" or \"rules\", found neither"));
     }
     recipe.schemes = Schemed(root, changes);
-    if (recipe.equalization && !recipe.is_static()) {
+    recipe.equalization = equalization.value_or(recipe.equalization);
+    if (equalization.value_or(Equalization::kNone) != Equalization::kNone && !recipe.is_static()) {
       Add(root.Error("equalization needs a \"recipe\" with static activations"));
     }
     ABSL_RETURN_IF_ERROR(problems_.ToStatus(absl::StatusCode::kInvalidArgument));

@@ -46,21 +46,22 @@ TEST_F(RecipeFileTest, ReportsAllErrorsAtOnce) {
       ParseRecipe(R"({"recipe": "int9", "bits": 4, "observer": "max", "percentile": 3,
                       "group_size": 33, "symmetric": 1, "scale": 2, "error_feedback": "yes",
                       "bias_correction": 1, "quantize_io": 0, "activation_scaling": 2,
-                      "equalization": "all",
+                      "equalization": true,
                       "rules": [{"recipe": "none"}, {"op": ""}, 7]})",
                   "bad.json"),
       StatusIs(
           absl::StatusCode::kInvalidArgument,
           AllOf(HasSubstr("bad.json: recipe: unknown recipe 'int9'"),
                 HasSubstr("bits: unknown key; the keys are: recipe,"),
-                HasSubstr("observer: expected one of min-max, moving-average, histogram, "
-                          "percentile, found 'max'"),
+                HasSubstr(
+                    "observer: expected one of min-max, moving-average, histogram, least-error, "
+                    "percentile, found 'max'"),
                 HasSubstr("percentile: expected a number above 50"),
                 HasSubstr("group_size: expected 32, 64, 128 or 256"),
                 HasSubstr("symmetric: expected a boolean"),
                 HasSubstr("error_feedback: expected a boolean"),
                 HasSubstr("activation_scaling: expected a boolean"),
-                HasSubstr("equalization: expected a boolean"),
+                HasSubstr("equalization: expected a string"),
                 HasSubstr("bias_correction: expected a boolean"),
                 HasSubstr("quantize_io: expected a boolean"), HasSubstr("scale: expected a string"),
                 HasSubstr("rules[0]: expected \"op\", \"module\" or \"node\", found none"),
@@ -116,12 +117,18 @@ TEST_F(RecipeFileTest, ActivationScalingNeedsIntegerWeightsWithoutStaticActivati
 }
 
 TEST_F(RecipeFileTest, EqualizationNeedsStaticActivations) {
-  EXPECT_THAT(ParseRecipe(R"({"recipe": "8da4w", "equalization": true})", "r.json"),
+  EXPECT_THAT(ParseRecipe(R"({"recipe": "8da4w", "equalization": "all"})", "r.json"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("equalization needs a \"recipe\" with static activations")));
-  ASSERT_OK_AND_ASSIGN(const Recipe recipe,
-                       ParseRecipe(R"({"recipe": "int8-static", "equalization": true})", "r.json"));
-  EXPECT_TRUE(recipe.equalization);
+  ASSERT_OK_AND_ASSIGN(
+      const Recipe recipe,
+      ParseRecipe(R"({"recipe": "int8-static", "equalization": "all"})", "r.json"));
+  EXPECT_EQ(recipe.equalization, Equalization::kAll);
+  EXPECT_THAT(ParseRecipe(R"({"recipe": "int8-static", "equalization": "convolution"})", "r.json"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("equalization: expected one of none, linear, all")));
+  EXPECT_EQ(RecipeByName("int8-static")->equalization, Equalization::kLinear);
+  ASSERT_OK(ParseRecipe(R"({"recipe": "8da4w", "equalization": "none"})", "r.json"));
 }
 
 TEST_F(RecipeFileTest, LimitsSizeAndDepth) {
@@ -134,6 +141,7 @@ TEST_F(RecipeFileTest, LimitsSizeAndDepth) {
 TEST_F(RecipeFileTest, FindsNamesAndFiles) {
   ASSERT_OK_AND_ASSIGN(const Recipe named, FindRecipe("weights-bf16"));
   EXPECT_EQ(named.schemes[kLinear].weight, WeightNumbers::kBFloat16);
+  EXPECT_EQ(named.observer, ObserverKind::kLeastError);
   ASSERT_OK_AND_ASSIGN(const Recipe read,
                        FindRecipe(Write("r.json", R"({"recipe": "weights-int8"})")));
   EXPECT_EQ(read.schemes[kLinear].weight, WeightNumbers::kInt8);

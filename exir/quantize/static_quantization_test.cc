@@ -127,8 +127,8 @@ TEST_F(StaticQuantizationTest, QuantizesBetweenConvolutions) {
 }
 
 // The sums of the convolution are from -100 to 100, where most sigmoids are 0 or 1.
-TEST_F(StaticQuantizationTest, HistogramRangeOfATableInputIsThatOfItsResult) {
-  observer_ = ObserverKind::kHistogram;
+TEST_F(StaticQuantizationTest, LeastErrorRangeOfATableInputIsThatOfItsResult) {
+  observer_ = ObserverKind::kLeastError;
   std::vector<std::vector<float>> calls(200);
   for (size_t i = 0; i < 1600; ++i) {
     calls[i / 8].push_back(static_cast<float>(i * 37 % 1001) / 10 - 50);

@@ -172,7 +172,7 @@ constexpr std::string_view kRecipes[] = {
     R"({"rules": [{"module": "****a*b*", "recipe": "8da4w+embeddings-int4"}]})",
     "",
     R"({"recipe": "int8-static+embeddings-int8", "observer": "moving-average",)"
-    R"( "bias_correction": false, "equalization": true, "quantize_io": true})",
+    R"( "bias_correction": false, "equalization": "all", "quantize_io": true})",
     R"({"recipe": "int8-dynamic+embeddings-int4", "group_size": 128, "scale": "squared-error",)"
     R"( "error_feedback": true, "activation_scaling": true, "rules":)"
     R"( [{"op": "convolution", "module": "\u0001*", "recipe": "weights-bf16"}]})",

@@ -102,7 +102,7 @@ absl::StatusOr<std::string> PrintRecipe(const Recipe& recipe) {
   }
   const Recipe defaults;
   constexpr std::string_view kObservers[] = {"min-max", "moving-average", "histogram",
-                                             "percentile"};
+                                             "least-error", "percentile"};
   if (recipe.observer != defaults.observer) {
     json["observer"] = kObservers[static_cast<size_t>(recipe.observer)];
   }
@@ -110,7 +110,10 @@ absl::StatusOr<std::string> PrintRecipe(const Recipe& recipe) {
   if (recipe.bias_correction != defaults.bias_correction) {
     json["bias_correction"] = recipe.bias_correction;
   }
-  if (recipe.equalization) json["equalization"] = true;
+  constexpr std::string_view kEqualizations[] = {"none", "linear", "all"};
+  if (recipe.equalization != defaults.equalization) {
+    json["equalization"] = kEqualizations[static_cast<size_t>(recipe.equalization)];
+  }
   if (recipe.quantize_io) json["quantize_io"] = true;
   for (const Rule& rule : recipe.rules) {
     nlohmann::json printed = nlohmann::json::object();

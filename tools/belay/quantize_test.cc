@@ -430,7 +430,7 @@ TEST_F(StaticQuantizeTest, ErrorFeedbackNeedsCalibration) {
 
 TEST_F(StaticQuantizeTest, ChannelsAreScaledByTheData) {
   for (const std::string recipe : {R"({"recipe": "weights-int8", "activation_scaling": true})",
-                                   R"({"recipe": "int8-static", "equalization": true})"}) {
+                                   R"({"recipe": "int8-static", "equalization": "all"})"}) {
     const Outcome outcome = Capture([&] {
       return Quantize({.input = kDigits,
                        .output = Path("q.bir"),
