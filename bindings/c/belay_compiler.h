@@ -99,6 +99,10 @@ typedef struct belay_lower_options {
   /* Data files (.ptd) of a program of ExecuTorch. Since version 4. */
   const char* const* data_files;
   size_t num_data_files;
+  /* Memory planners, each "NAME" or "METHOD:NAME", as for `belay lower --memory-planner`. Since
+   * version 6. */
+  const char* const* memory_planners;
+  size_t num_memory_planners;
 } belay_lower_options;
 
 /* A lowered program and its reports. */

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/btree_set.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -53,6 +54,11 @@ absl::StatusOr<ProgramImage> EmitProgram(const MethodPrograms& methods, const Em
   for (const auto& method : methods) sorted.push_back(&method);
   std::sort(sorted.begin(), sorted.end(),
             [](const auto* a, const auto* b) { return a->first < b->first; });
+  for (const auto& [method, planner] : options.planners) {
+    if (absl::c_any_of(sorted, [&](const auto* one) { return one->first == method; })) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "memory planner '", planner, "': unknown method '", absl::CHexEscape(method), "'"));
+  }
   ProgramImage image;
   image.metadata.set_producer(absl::StrCat("belay ", kRelease));
   ConstantPool pool(&image, options.name_constant);
@@ -87,7 +93,10 @@ absl::StatusOr<ProgramImage> EmitProgram(const MethodPrograms& methods, const Em
     }
     if (!written.ok()) return InMethod(written.status(), name);
     if (!unsupported.empty()) continue;
-    ABSL_ASSIGN_OR_RETURN(MethodMemory arranged, ArrangeMemory(*written, options.memory));
+    MethodMemoryOptions memory_options = options.memory;
+    const auto planner = options.planners.find(name);
+    if (planner != options.planners.end()) memory_options.planner = planner->second;
+    ABSL_ASSIGN_OR_RETURN(MethodMemory arranged, ArrangeMemory(*written, memory_options));
     if (memory != nullptr) {
       memory->push_back({.method = name,
                          .memory = std::move(arranged),

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/status/statusor.h"
 #include "exir/backend/to_backend.h"
 #include "exir/emit/constant_pool.h"
@@ -24,6 +25,8 @@ struct EmitOptions {
   // place, and a call that fails leaves these caches partially written.
   bool write_state_in_place = false;
   MethodMemoryOptions memory;
+  // By method: MethodMemoryOptions::planner of this method.
+  absl::btree_map<std::string, std::string> planners = {};
   // For programs nested in others, such as delegates' blobs. Called once for each constant's bytes
   // that is not replaceable; returns the named-data key under which the enclosing program holds
   // them, or "" to store them in this program. The function must make sure that the data exist,
@@ -46,7 +49,8 @@ struct MemoryReport {
 // all methods.
 //   kInvalidArgument     a program is not of the edge dialect, or the memory of a tensor cannot be
 //                        planned (a dynamic size without an upper bound: names the node, the
-//                        dimension and the symbol); or CheckBanks rejects `options.memory`
+//                        dimension and the symbol); or CheckBanks rejects `options.memory`; or an
+//                        unknown planner, or a planner of an unknown method
 //   kUnimplemented       nodes that instructions cannot express; lists all of them
 //   kResourceExhausted   the tensors of a method do not fit in the banks of `options.memory`
 //   kInternal            the memory-plan checker rejected the plan

@@ -115,6 +115,25 @@ TEST(PlanBanksTest, ChoosesTheOrderWithFewestBytesMovedInSlowBanks) {
   EXPECT_EQ(plan.order, "by_moved");
 }
 
+TEST(PlanBanksTest, OrdersByName) {
+  const std::vector<Lifetime> lifetimes = {{64, 0, 1, 128}, {128, 0, 9, 1024}};
+  const std::vector<MemoryBank> banks = {{"fast", 128}, {"slow"}};
+  for (const std::string_view order : {"by_density", "by_moved", "by_size", "by_start"}) {
+    SCOPED_TRACE(order);
+    ASSERT_OK_AND_ASSIGN(const BankedPlan plan, PlanBanksBy(order, lifetimes, banks));
+    EXPECT_EQ(plan.order, order);
+    ExpectValid(lifetimes, banks, plan);
+  }
+  ASSERT_OK_AND_ASSIGN(const BankedPlan plan, PlanBanksBy("by_density", lifetimes, banks));
+  EXPECT_THAT(plan.banks, ElementsAre(0, 1));
+  for (const std::string_view unknown : {"", "bump"}) {
+    EXPECT_THAT(PlanBanksBy(unknown, lifetimes, banks),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         absl::StrCat("unknown order of memory banks '", unknown,
+                                      "'; known: by_density, by_moved, by_size, by_start")));
+  }
+}
+
 TEST(PlanBanksTest, SpillsThroughBanksInOrder) {
   const std::vector<Lifetime> lifetimes = {{64, 0, 9, 640}, {128, 0, 9, 512}, {256, 0, 9, 512}};
   const std::vector<MemoryBank> banks = {{"a", 64}, {"b", 128}, {"c", 256}};
@@ -310,6 +329,89 @@ TEST(MethodBanksTest, EmitterRejectsInvalidBanks) {
   options.memory.banks = {{""}};
   EXPECT_THAT(EmitProgram({}, options),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("memory bank ''")));
+}
+
+// --- Planners by name ---
+
+constexpr std::string_view kTwoResults = R"(program edge {
+  graph(%x: f32[64] user_input) {
+    %a: f32[64] = edge.aten.relu.default(%x)
+    %b: f32[64] = edge.aten.neg.default(%a)
+    %c: f32[64] = edge.aten.relu.default(%b)
+    return (%c user_output)
+  }
+})";
+
+MethodPrograms TwoMethods() {
+  static const OpRegistry& ops = *CreateStandardOps()->release();
+  MethodPrograms methods;
+  for (const char* name : {"decode", "prefill"}) {
+    methods.emplace_back(name, ParseOrDie(kTwoResults, ops));
+  }
+  return methods;
+}
+
+// ExecuTorch's memory_planning_pass, which may be a dictionary by method.
+TEST(MethodPlannersTest, EachMethodHasItsPlanner) {
+  EmitOptions options;
+  options.memory.planner = "best_fit_by_length";
+  options.memory.share = false;
+  options.planners = {{"prefill", "bump"}};
+  std::vector<MemoryReport> report;
+  ASSERT_OK(EmitProgram(TwoMethods(), options, &report));
+  ASSERT_EQ(report.size(), 2u);
+  EXPECT_EQ(report[0].memory.planner, "best_fit_by_length");
+  EXPECT_EQ(report[1].memory.planner, "bump");
+  EXPECT_LT(report[0].memory.arena_bytes, report[1].memory.arena_bytes);
+}
+
+TEST(MethodPlannersTest, BanksHaveOrders) {
+  EmitOptions options;
+  options.memory.banks = {{"fast", 256}, {"slow"}};
+  options.planners = {{"prefill", "by_size"}};
+  std::vector<MemoryReport> report;
+  ASSERT_OK(EmitProgram(TwoMethods(), options, &report));
+  EXPECT_EQ(report[1].memory.planner, "by_size");
+  options.planners = {{"prefill", "bump"}};
+  EXPECT_THAT(EmitProgram(TwoMethods(), options),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("method 'prefill': unknown order of memory banks 'bump'")));
+}
+
+TEST(MethodPlannersTest, RejectsUnknownMethodsAndPlanners) {
+  EmitOptions options;
+  options.planners = {{"encode", "bump"}};
+  EXPECT_THAT(EmitProgram(TwoMethods(), options),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("memory planner 'bump': unknown method 'encode'")));
+  options.planners = {{"decode", "greedy"}};
+  EXPECT_THAT(EmitProgram(TwoMethods(), options),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("method 'decode': unknown memory planner 'greedy'; known: ")));
+}
+
+// The checker proves plans of the caller's planners, too.
+TEST(MethodPlannersTest, OverlappingPlansOfTheCallerFail) {
+  EmitOptions options;
+  options.memory.share = false;
+  options.memory.planner = "overlap";
+  options.memory.own_planners = {{"overlap", [](absl::Span<const Lifetime> lifetimes) {
+                                    return std::vector<uint64_t>(lifetimes.size());
+                                  }}};
+  // Both operands of the sum are alive at once.
+  const OpRegistry& ops = *CreateStandardOps()->release();
+  MethodPrograms methods;
+  methods.emplace_back("forward", ParseOrDie(R"(program edge {
+    graph(%x: f32[64] user_input) {
+      %a: f32[64] = edge.aten.relu.default(%x)
+      %b: f32[64] = edge.aten.neg.default(%x)
+      %c: f32[64] = edge.aten.add.Tensor(%a, %b)
+      return (%c user_output)
+    }
+  })",
+                                             ops));
+  EXPECT_THAT(EmitProgram(methods, options),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("planner overlap")));
 }
 
 // --- Checker ---

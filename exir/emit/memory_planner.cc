@@ -4,7 +4,13 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <tuple>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/escaping.h"
+#include "runtime/core/str_cat.h"
 
 namespace belay::exir {
 namespace {
@@ -139,6 +145,37 @@ std::vector<uint32_t> SortedBy(absl::Span<const Lifetime> lifetimes,
 
 uint64_t Length(const Lifetime& l) { return uint64_t{l.last} - l.first + 1; }
 
+using L = const Lifetime&;
+
+// Orders of placement for BestFit.
+struct NamedOrder {
+  std::string_view name;
+  std::vector<uint32_t> (*of)(absl::Span<const Lifetime>);
+};
+constexpr NamedOrder kOrders[] = {
+    {"best_fit_by_size",
+     [](absl::Span<const Lifetime> lifetimes) {
+       return SortedBy(lifetimes, [](L a, L b) { return a.bytes > b.bytes; });
+     }},
+    {"best_fit_by_start",
+     [](absl::Span<const Lifetime> lifetimes) {
+       return SortedBy(lifetimes, [](L a, L b) {
+         return std::tuple(a.first, b.bytes) < std::tuple(b.first, a.bytes);
+       });
+     }},
+    {"best_fit_by_length",
+     [](absl::Span<const Lifetime> lifetimes) {
+       return SortedBy(lifetimes, [](L a, L b) {
+         return std::tuple(Length(a), a.bytes) > std::tuple(Length(b), b.bytes);
+       });
+     }},
+    {"best_fit_by_area",
+     [](absl::Span<const Lifetime> lifetimes) {
+       return SortedBy(lifetimes,
+                       [](L a, L b) { return a.bytes * Length(a) > b.bytes * Length(b); });
+     }},
+};
+
 BankedPlan PlanInOrder(absl::Span<const Lifetime> lifetimes, absl::Span<const MemoryBank> banks,
                        std::vector<uint32_t> order, bool many) {
   BankedPlan plan{.banks = std::vector<uint32_t>(lifetimes.size()),
@@ -186,6 +223,14 @@ BankedPlan PlanInOrder(absl::Span<const Lifetime> lifetimes, absl::Span<const Me
     order = std::move(skipped);
   }
   return plan;
+}
+
+absl::Status UnknownPlanner(std::string_view kind, std::string_view name,
+                            absl::Span<const std::string_view> known) {
+  std::string message =
+      absl::StrCat("unknown ", kind, " '", absl::CHexEscape(std::string(name)), "'; known: ");
+  for (size_t i = 0; i < known.size(); ++i) absl::StrAppend(&message, i == 0 ? "" : ", ", known[i]);
+  return absl::InvalidArgumentError(message);
 }
 
 }  // namespace
@@ -263,16 +308,7 @@ MemoryPlan PlanMemory(absl::Span<const Lifetime> lifetimes) {
     best = std::move(plan);
     best_order = order;
   };
-  using L = const Lifetime&;
-  consider("best_fit_by_size", SortedBy(lifetimes, [](L a, L b) { return a.bytes > b.bytes; }));
-  consider("best_fit_by_start", SortedBy(lifetimes, [](L a, L b) {
-             return std::tuple(a.first, b.bytes) < std::tuple(b.first, a.bytes);
-           }));
-  consider("best_fit_by_length", SortedBy(lifetimes, [](L a, L b) {
-             return std::tuple(Length(a), a.bytes) > std::tuple(Length(b), b.bytes);
-           }));
-  consider("best_fit_by_area",
-           SortedBy(lifetimes, [](L a, L b) { return a.bytes * Length(a) > b.bytes * Length(b); }));
+  for (const NamedOrder& order : kOrders) consider(order.name, order.of(lifetimes));
   // Repeatedly move tensors that reach the top of the arena to the front of the order. The order
   // changes each time: its first tensor is at offset 0 and reaches no top above the bound.
   const size_t rounds = lifetimes.size() > kSeveralTensors ? kFewRounds : kRounds;
@@ -291,6 +327,46 @@ MemoryPlan PlanMemory(absl::Span<const Lifetime> lifetimes) {
   return best;
 }
 
+absl::StatusOr<MemoryPlan> PlanMemoryBy(std::string_view planner,
+                                        absl::Span<const Lifetime> lifetimes,
+                                        absl::Span<const MemoryPlanner> own) {
+  std::vector<std::string_view> known;
+  for (const MemoryPlanner& one : own) {
+    known.push_back(one.name);
+    if (one.name != planner) continue;
+    MemoryPlan plan{.offsets = one.plan(lifetimes), .planner = planner};
+    bool fits = plan.offsets.size() == lifetimes.size();
+    for (size_t k = 0; fits && k < lifetimes.size(); ++k) {
+      constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
+      fits = plan.offsets[k] <= kMost && Rounded(lifetimes[k].bytes) <= kMost - plan.offsets[k];
+      plan.arena_bytes = std::max(plan.arena_bytes, plan.offsets[k] + Rounded(lifetimes[k].bytes));
+    }
+    if (fits) return plan;
+    return absl::InternalError(absl::StrCat("memory planner '", one.name, "': expected ",
+                                            lifetimes.size(), " offsets below 2^63, got ",
+                                            plan.offsets.size(), " offsets, or larger ones"));
+  }
+  struct Standard {
+    std::string_view name;
+    MemoryPlan (*plan)(absl::Span<const Lifetime>);
+  };
+  constexpr Standard kStandard[] = {
+      {"bump", Bump},
+      {"best_fit_in_time",
+       [](absl::Span<const Lifetime> tensors) { return InOrderOfTime(tensors); }},
+      {"slots", PlanSlots},
+  };
+  for (const NamedOrder& order : kOrders) {
+    known.push_back(order.name);
+    if (order.name == planner) return BestFit(lifetimes, order.of(lifetimes), order.name);
+  }
+  for (const Standard& standard : kStandard) {
+    known.push_back(standard.name);
+    if (standard.name == planner) return standard.plan(lifetimes);
+  }
+  return UnknownPlanner("memory planner", planner, known);
+}
+
 bool IsBetter(const BankedPlan& a, const BankedPlan& b, uint64_t capacity) {
   const uint64_t beyond_a = a.bytes.back() - std::min(a.bytes.back(), capacity);
   const uint64_t beyond_b = b.bytes.back() - std::min(b.bytes.back(), capacity);
@@ -299,8 +375,13 @@ bool IsBetter(const BankedPlan& a, const BankedPlan& b, uint64_t capacity) {
                                       b.moved.rend());
 }
 
-BankedPlan PlanBanks(absl::Span<const Lifetime> lifetimes, absl::Span<const MemoryBank> banks) {
-  using L = const Lifetime&;
+namespace {
+
+// Plans in the order of this name; "": in all of them, and returns the best plan. nullopt: no such
+// order; `known` has the names.
+std::optional<BankedPlan> PlanInOrders(std::string_view name, absl::Span<const Lifetime> lifetimes,
+                                       absl::Span<const MemoryBank> banks,
+                                       std::vector<std::string_view>& known) {
   const auto density = [](L l) {
     return static_cast<double>(l.moved) / static_cast<double>(std::max<uint64_t>(l.bytes, 1)) /
            static_cast<double>(Length(l));
@@ -317,14 +398,31 @@ BankedPlan PlanBanks(absl::Span<const Lifetime> lifetimes, absl::Span<const Memo
        [](L a, L b) { return std::tuple(a.first, b.bytes) < std::tuple(b.first, a.bytes); }},
   };
   const bool many = lifetimes.size() > kManyTensors;
+  for (const Order& order : orders) known.push_back(order.name);
+  if (!name.empty() && !absl::c_linear_search(known, name)) return std::nullopt;
   BankedPlan best;
   for (const Order& order : orders) {
-    if (many && order.name != "by_start") continue;
+    if (many ? order.name != "by_start" : !name.empty() && order.name != name) continue;
     BankedPlan plan = PlanInOrder(lifetimes, banks, SortedBy(lifetimes, order.before), many);
     plan.order = order.name;
     if (best.order.empty() || IsBetter(plan, best, banks.back().bytes)) best = std::move(plan);
   }
   return best;
+}
+
+}  // namespace
+
+BankedPlan PlanBanks(absl::Span<const Lifetime> lifetimes, absl::Span<const MemoryBank> banks) {
+  std::vector<std::string_view> known;
+  return *PlanInOrders("", lifetimes, banks, known);
+}
+
+absl::StatusOr<BankedPlan> PlanBanksBy(std::string_view order, absl::Span<const Lifetime> lifetimes,
+                                       absl::Span<const MemoryBank> banks) {
+  std::vector<std::string_view> known;
+  std::optional<BankedPlan> plan = PlanInOrders(order, lifetimes, banks, known);
+  if (plan.has_value() && !order.empty()) return *std::move(plan);
+  return UnknownPlanner("order of memory banks", order, known);
 }
 
 }  // namespace belay::exir

@@ -4,10 +4,13 @@
 #define BELAY_EXIR_EMIT_MEMORY_PLANNER_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "exir/emit/memory_bank.h"
 
@@ -42,6 +45,28 @@ MemoryPlan PlanMemory(absl::Span<const Lifetime> lifetimes);
 // offsets. Deterministic. O(n) times the number of slots.
 MemoryPlan PlanSlots(absl::Span<const Lifetime> lifetimes);
 
+// A planner that a method can choose by name.
+struct MemoryPlanner {
+  std::string name;
+  // Returns an offset per tensor, a multiple of 64. Tensors whose intervals overlap have disjoint
+  // bytes, each rounded up to 64.
+  std::function<std::vector<uint64_t>(absl::Span<const Lifetime>)> plan;
+};
+
+// Plans by one planner: one of `own`, or one of these:
+//   bump                consecutive offsets without reuse
+//   best_fit_by_size    the smallest sufficient hole, largest tensors first
+//   best_fit_by_start   the same, first use first
+//   best_fit_by_length  the same, longest interval first
+//   best_fit_by_area    the same, bytes * length descending
+//   best_fit_in_time    the same by first use, among the tensors alive then
+//   slots               PlanSlots
+// kInvalidArgument: another name; lists the known ones. kInternal: one of `own` returned another
+// number of offsets, or offsets beyond 2^63.
+absl::StatusOr<MemoryPlan> PlanMemoryBy(std::string_view planner,
+                                        absl::Span<const Lifetime> lifetimes,
+                                        absl::Span<const MemoryPlanner> own = {});
+
 struct BankedPlan {
   std::vector<uint32_t> banks;    // parallel to the lifetimes: index of the bank
   std::vector<uint64_t> offsets;  // parallel to the lifetimes: in the bank, at its alignment
@@ -64,6 +89,10 @@ struct BankedPlan {
 // exceeds its capacity by the fewest bytes. Precondition: CheckBanks. Deterministic. Cost: four
 // times that of PlanMemory per bank.
 BankedPlan PlanBanks(absl::Span<const Lifetime> lifetimes, absl::Span<const MemoryBank> banks);
+// Places in one order, by its name; more than 4000 tensors always by_start. kInvalidArgument: not
+// an order; lists them.
+absl::StatusOr<BankedPlan> PlanBanksBy(std::string_view order, absl::Span<const Lifetime> lifetimes,
+                                       absl::Span<const MemoryBank> banks);
 // Whether `a` is better than `b` by these rules; `capacity` is that of the last bank.
 bool IsBetter(const BankedPlan& a, const BankedPlan& b, uint64_t capacity);
 

@@ -1,12 +1,18 @@
 #include "exir/emit/memory_planner.h"
 
 #include <random>
+#include <string_view>
+#include <vector>
 
+#include "absl/types/span.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
 
 namespace belay::exir {
 namespace {
+
+using ::testing::HasSubstr;
 
 void ExpectValid(const std::vector<Lifetime>& lifetimes, const MemoryPlan& plan) {
   ASSERT_EQ(plan.offsets.size(), lifetimes.size());
@@ -161,6 +167,55 @@ TEST(MemoryPlannerTest, SlotsOfRandomTensorsAreValid) {
     }
     ExpectValid(lifetimes, PlanSlots(lifetimes));
   }
+}
+
+TEST(MemoryPlannerTest, PlannersByName) {
+  std::mt19937 random(11);
+  std::vector<Lifetime> lifetimes(40);
+  for (Lifetime& lifetime : lifetimes) {
+    lifetime.bytes = random() % 5000;
+    lifetime.first = random() % 30;
+    lifetime.last = lifetime.first + random() % 9;
+  }
+  const MemoryPlan best = PlanMemory(lifetimes);
+  uint64_t total = 0;
+  for (const Lifetime& lifetime : lifetimes) total += (lifetime.bytes + 63) / 64 * 64;
+  for (const std::string_view name :
+       {"bump", "best_fit_by_size", "best_fit_by_start", "best_fit_by_length", "best_fit_by_area",
+        "best_fit_in_time", "slots"}) {
+    SCOPED_TRACE(name);
+    ASSERT_OK_AND_ASSIGN(const MemoryPlan plan, PlanMemoryBy(name, lifetimes));
+    EXPECT_EQ(plan.planner, name);
+    ExpectValid(lifetimes, plan);
+    EXPECT_GE(plan.arena_bytes, best.arena_bytes);
+    if (name == "bump") EXPECT_EQ(plan.arena_bytes, total);
+  }
+  EXPECT_THAT(PlanMemoryBy("best", lifetimes),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "unknown memory planner 'best'; known: best_fit_by_size, best_fit_by_start, "
+                       "best_fit_by_length, best_fit_by_area, bump, best_fit_in_time, slots"));
+}
+
+TEST(MemoryPlannerTest, PlannersOfTheCaller) {
+  const std::vector<Lifetime> lifetimes = {{100, 0, 1}, {200, 0, 1}};
+  const MemoryPlanner down = {
+      "down", [](absl::Span<const Lifetime>) { return std::vector<uint64_t>{256, 0}; }};
+  const MemoryPlanner few = {"few",
+                             [](absl::Span<const Lifetime>) { return std::vector<uint64_t>{0}; }};
+  const MemoryPlanner large = {"large", [](absl::Span<const Lifetime>) {
+                                 return std::vector<uint64_t>{0, uint64_t{1} << 63};
+                               }};
+  const std::vector<MemoryPlanner> own = {down, few, large};
+  ASSERT_OK_AND_ASSIGN(const MemoryPlan plan, PlanMemoryBy("down", lifetimes, own));
+  ExpectValid(lifetimes, plan);
+  EXPECT_EQ(plan.arena_bytes, 384u);
+  for (const std::string_view name : {"few", "large"}) {
+    EXPECT_THAT(
+        PlanMemoryBy(name, lifetimes, own),
+        StatusIs(absl::StatusCode::kInternal, HasSubstr("expected 2 offsets below 2^63, got ")));
+  }
+  EXPECT_THAT(PlanMemoryBy("up", lifetimes, own),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("known: down, few, large, ")));
 }
 
 TEST(MemoryPlannerTest, SameInputGivesSamePlan) {

@@ -10,9 +10,10 @@
 #include "exir/emit/instruction_order.h"
 #include "exir/emit/lifetimes.h"
 #include "exir/emit/memory_checker.h"
-#include "exir/emit/memory_planner.h"
 #include "exir/emit/method_facts.h"
 #include "exir/emit/storage_sharing.h"
+#include "runtime/core/annotate.h"
+#include "runtime/core/status_macros.h"
 #include "runtime/program/limits.h"
 #include "runtime/program/plan.h"
 #include "runtime/schema/file_format.h"
@@ -180,12 +181,17 @@ struct Planned {
   BankedPlan banked;
 };
 
-Planned PlanInBanks(const schema::Method& method, const Candidate& candidate,
-                    absl::Span<const MemoryBank> banks) {
+absl::StatusOr<Planned> PlanInBanks(const schema::Method& method, const Candidate& candidate,
+                                    const MethodMemoryOptions& options) {
   const std::vector<uint64_t> moved = MovedBytes(method, candidate.sharing);
   std::vector<Lifetime> lifetimes = candidate.lifetimes;
   for (size_t k = 0; k < lifetimes.size(); ++k) lifetimes[k].moved = moved[candidate.storages[k]];
-  Planned planned{&candidate, {}, PlanBanks(lifetimes, banks)};
+  Planned planned{&candidate, {}, {}};
+  if (options.planner.empty()) {
+    planned.banked = PlanBanks(lifetimes, options.banks);
+  } else {
+    ABSL_ASSIGN_OR_RETURN(planned.banked, PlanBanksBy(options.planner, lifetimes, options.banks));
+  }
   std::vector<uint64_t> begins;
   for (const uint64_t bytes : planned.banked.bytes) {
     begins.push_back(planned.plan.arena_bytes);
@@ -198,18 +204,26 @@ Planned PlanInBanks(const schema::Method& method, const Candidate& candidate,
   return planned;
 }
 
-Planned PlanCandidates(const schema::Method& method, const std::vector<Candidate>& candidates,
-                       absl::Span<const MemoryBank> banks) {
+absl::StatusOr<MemoryPlan> PlanArena(absl::Span<const Lifetime> lifetimes,
+                                     const MethodMemoryOptions& options) {
+  if (options.planner.empty()) return PlanMemory(lifetimes);
+  return PlanMemoryBy(options.planner, lifetimes, options.own_planners);
+}
+
+absl::StatusOr<Planned> PlanCandidates(const schema::Method& method,
+                                       const std::vector<Candidate>& candidates,
+                                       const MethodMemoryOptions& options) {
   Planned best;
   for (const Candidate& candidate : candidates) {
-    if (banks.empty()) {
+    if (options.banks.empty()) {
       if (best.candidate != nullptr && candidate.lower_bound >= best.plan.arena_bytes) break;
-      MemoryPlan plan = PlanMemory(candidate.lifetimes);
+      ABSL_ASSIGN_OR_RETURN(MemoryPlan plan, PlanArena(candidate.lifetimes, options));
       if (best.candidate != nullptr && plan.arena_bytes >= best.plan.arena_bytes) continue;
       best = {&candidate, std::move(plan), {}};
     } else {
-      Planned next = PlanInBanks(method, candidate, banks);
-      if (best.candidate == nullptr || IsBetter(next.banked, best.banked, banks.back().bytes)) {
+      ABSL_ASSIGN_OR_RETURN(Planned next, PlanInBanks(method, candidate, options));
+      if (best.candidate == nullptr ||
+          IsBetter(next.banked, best.banked, options.banks.back().bytes)) {
         best = std::move(next);
       }
     }
@@ -290,13 +304,18 @@ absl::StatusOr<MethodMemory> ArrangeMemory(WrittenMethod& written,
     memory.written_lower_bound = plain.lower_bound;
   }
   std::vector<Candidate> candidates = Candidates(written, options);
-  auto [best, plan, banked] = PlanCandidates(written.method, candidates, options.banks);
+  absl::StatusOr<Planned> planned = PlanCandidates(written.method, candidates, options);
+  if (!planned.ok()) {
+    return Annotate(planned.status(), absl::StrCat("method '", written.method.name(), "'"));
+  }
+  auto& [best, plan, banked] = *planned;
   for (size_t i = 0; i < options.banks.size(); ++i) {
     const MemoryBank& bank = options.banks[i];
     if (banked.bytes[i] > bank.bytes) return NoRoom(written, *best, banked, options.banks);
     memory.banks.push_back({bank, banked.bytes[i], banked.moved[i]});
   }
-  if (options.banks.empty() && ReservesArena(written.method, plan.arena_bytes)) {
+  if (options.banks.empty() && options.planner.empty() &&
+      ReservesArena(written.method, plan.arena_bytes)) {
     MemoryPlan slots = PlanSlots(best->lifetimes);
     if (slots.arena_bytes <= Limits().reserved_bytes) plan = std::move(slots);
   }

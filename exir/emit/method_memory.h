@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "exir/emit/memory_bank.h"
+#include "exir/emit/memory_planner.h"
 #include "exir/op_definition/op_registry.h"
 #include "runtime/schema/program.pb.h"
 
@@ -21,6 +22,10 @@ struct MethodMemoryOptions {
   // limit. Tensors of dynamic sizes are placed for their bounds. Delegates and state have other
   // memory.
   std::vector<MemoryBank> banks;
+  // Name of the planner (PlanMemoryBy), or of the order in which banks are filled (PlanBanksBy); "":
+  // the best of all. CheckMemoryPlan verifies every plan.
+  std::string planner;
+  std::vector<MemoryPlanner> own_planners;  // of the caller; the first one of a name is used
 };
 
 // Instructions and values in their original order, with additional inputs of memory planning.
@@ -60,7 +65,8 @@ struct MethodMemory {
 // arena. With banks, keeps the plan that PlanBanks prefers. CheckMemoryPlan verifies the result.
 // Updates instructions, debug info, banks and memory offsets of `written`, whose other parts become
 // meaningless. Deterministic.
-//   kInternal           the checker rejected the plan
+//   kInvalidArgument    `options.planner` is unknown
+//   kInternal           the checker rejected the plan; PlanMemoryBy
 //   kResourceExhausted  the tensors do not fit in the banks; lists capacity, use and the largest
 //                       live values of each bank, by node
 // Precondition: CheckBanks(options.banks).

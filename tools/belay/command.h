@@ -34,6 +34,7 @@ struct LowerOptions {
   std::vector<std::string> replaceable;         // patterns
   std::vector<std::string> chat_template;       // files (ReadChatTemplateFiles)
   std::vector<std::string> banks;               // ParseMemoryBanks
+  std::vector<std::string> memory_planners;     // [METHOD:]NAME (ParseMemoryPlanners)
   std::vector<std::string> data;                // files (.ptd) of an ExecuTorch program
   int threads = 1;
   bool write_state_in_place = false;

@@ -38,6 +38,7 @@ absl::Status CheckOptions(const LowerOptions& o) {
       {"--html", !o.html.empty()},
       {"--max-size", !o.max_size.empty()},
       {"--bank", !o.banks.empty()},
+      {"--memory-planner", !o.memory_planners.empty()},
       {"--random-seed", o.random_seed != defaults.random_seed},
       {"--min-delegated-flops", o.min_delegated_flops != defaults.min_delegated_flops},
       {"--dump-after", !o.dump_after.empty()},

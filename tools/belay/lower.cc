@@ -289,6 +289,12 @@ Command LowerCommand() {
             "NAME=SIZE or NAME=SIZE:ALIGNMENT: a memory for activations (repeatable, the fastest "
             "one first); SIZE in bytes, 64K or 2M, and 'unlimited' for the last one",
             {.not_empty = true, .repeatable = true, .one_value = true}},
+           {"--memory-planner",
+            &lower->memory_planners,
+            "[METHOD:]NAME: the planner of activations instead of the best one, such as "
+            "best_fit_by_size; with --bank, the order of placement, such as by_density "
+            "(repeatable)",
+            {.not_empty = true, .repeatable = true, .one_value = true}},
            {"--data",
             &lower->data,
             "FILE: a data file (.ptd) of an ExecuTorch program (repeatable)",

@@ -245,6 +245,7 @@ absl::StatusOr<std::unique_ptr<Lowering>> PrepareLowering(const LowerOptions& op
         absl::StrCat("--backend: unknown method '", OneLine(name), "'"));
   }
   ABSL_ASSIGN_OR_RETURN(pipeline.emit.memory.banks, ParseMemoryBanks(options.banks));
+  ABSL_RETURN_IF_ERROR(ParseMemoryPlanners(options.memory_planners, pipeline.emit));
   pipeline.backends = &AotBackends();
   pipeline.to_backend.threads = options.threads;
   pipeline.emit.write_state_in_place =

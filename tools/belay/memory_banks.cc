@@ -56,4 +56,20 @@ absl::StatusOr<std::vector<exir::MemoryBank>> ParseMemoryBanks(
   return banks;
 }
 
+absl::Status ParseMemoryPlanners(const std::vector<std::string>& options, exir::EmitOptions& emit) {
+  for (const std::string& text : options) {
+    const size_t colon = text.rfind(':');
+    const std::string method = colon == std::string::npos ? "" : text.substr(0, colon);
+    const std::string name = colon == std::string::npos ? text : text.substr(colon + 1);
+    std::string& planner = colon == std::string::npos ? emit.memory.planner : emit.planners[method];
+    if (name.empty() || colon == 0 || !planner.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--memory-planner: expected NAME or METHOD:NAME, once per method, got '",
+                       OneLine(text), "'"));
+    }
+    planner = name;
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace belay::tools

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -47,6 +48,24 @@ TEST(MemoryBanksTest, RejectsInvalidBanks) {
   EXPECT_THAT(ParseMemoryBanks({"a=unlimited", "b=64"}),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("memory bank 'a': only the last bank may be unlimited")));
+}
+
+TEST(MemoryPlannersTest, ParsesNamesForAllMethodsAndForOne) {
+  exir::EmitOptions emit;
+  ASSERT_OK(ParseMemoryPlanners({"bump", "prefill:by_size", "a:b:slots"}, emit));
+  EXPECT_EQ(emit.memory.planner, "bump");
+  EXPECT_THAT(emit.planners,
+              ElementsAre(std::pair("a:b", "slots"), std::pair("prefill", "by_size")));
+}
+
+TEST(MemoryPlannersTest, RejectsOtherForms) {
+  for (const std::vector<std::string>& wrong : std::vector<std::vector<std::string>>{
+           {""}, {":bump"}, {"prefill:"}, {"bump", "slots"}, {"m:bump", "m:bump"}}) {
+    exir::EmitOptions emit;
+    EXPECT_THAT(ParseMemoryPlanners(wrong, emit),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("--memory-planner: expected NAME or METHOD:NAME")));
+  }
 }
 
 class LowerInBanksTest : public TestInDirectory {
@@ -132,6 +151,21 @@ TEST_F(LowerInBanksTest, DelegatesAreNotInBanks) {
   const Outcome outcome = Capture([&] { return Lower(options); });
   ASSERT_EQ(outcome.status, kDone) << outcome.errors;
   EXPECT_THAT(outcome.output, HasSubstr("the banks do not hold the memory of delegates"));
+}
+
+TEST_F(LowerInBanksTest, PlannersByName) {
+  ASSERT_EQ(Capture([&] { return Lower(Options("plain.belay")); }).status, kDone);
+  LowerOptions options = Options("bump.belay");
+  options.memory_planners = {"best_fit_by_size", "forward:bump"};
+  options.json = true;
+  const Outcome lowered = Capture([&] { return Lower(options); });
+  ASSERT_EQ(lowered.status, kDone) << lowered.errors;
+  EXPECT_EQ(nlohmann::json::parse(lowered.output)["memory"][0]["planner"], "bump");
+  EXPECT_TRUE(Result("bump.belay") == Result("plain.belay"));
+  options.memory_planners = {"forward:first_fit"};
+  const Outcome unknown = Capture([&] { return Lower(options); });
+  EXPECT_THAT(unknown.errors,
+              HasSubstr("method 'forward': unknown memory planner 'first_fit'; known: "));
 }
 
 TEST_F(LowerInBanksTest, InvalidBanksAreBadUsage) {

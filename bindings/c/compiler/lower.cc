@@ -114,6 +114,9 @@ absl::StatusOr<tools::LowerOptions> OptionsOf(const belay_archive* archives, siz
   ABSL_ASSIGN_OR_RETURN(options.max_size,
                         Strings(known.max_sizes, known.num_max_sizes, "max_sizes"));
   ABSL_ASSIGN_OR_RETURN(options.banks, Strings(known.banks, known.num_banks, "banks"));
+  ABSL_ASSIGN_OR_RETURN(
+      options.memory_planners,
+      Strings(known.memory_planners, known.num_memory_planners, "memory_planners"));
   ABSL_ASSIGN_OR_RETURN(options.data,
                         Strings(known.data_files, known.num_data_files, "data_files"));
   ABSL_ASSIGN_OR_RETURN(

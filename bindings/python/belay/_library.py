@@ -217,6 +217,8 @@ class LowerOptions(_Sized):
         ("num_banks", c_size_t),
         ("data_files", POINTER(c_char_p)),
         ("num_data_files", c_size_t),
+        ("memory_planners", POINTER(c_char_p)),
+        ("num_memory_planners", c_size_t),
     ]
 
 

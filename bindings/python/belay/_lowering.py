@@ -102,6 +102,7 @@ def lower(
     constant_methods: Optional[Mapping[str, Any]] = None,
     banks: Sequence[str] = (),
     data_files: Sequence[str] = (),
+    memory_planner: Union[str, Mapping[str, str], None] = None,
     format: str = "belay",
     threads: int = 1,
     returns: Optional[str] = None,
@@ -135,6 +136,7 @@ def lower(
       banks: memories for activations, from the fastest to the slowest one, each "NAME=SIZE" or "NAME=SIZE:ALIGNMENT"
         with a size in bytes, "64K", "2M" or, for the last one, "unlimited".
       data_files: paths of the data files (.ptd) of a program of ExecuTorch.
+      memory_planner: name of the planner of activations, or a dict from methods to names. None: the best of all.
       format: "belay", or "pte" for ExecuTorch 1.5.
       threads: of the returned program, as for `load`, and of the backends' preprocessing.
       returns: as for `load`; calls without tensors of programs from torch.export.ExportedProgram return torch tensors.
@@ -194,6 +196,9 @@ def lower(
     options.max_sizes, options.num_max_sizes = strings(sizes)
     options.constant_methods, options.num_constant_methods = strings(constants)
     options.banks, options.num_banks = strings(banks)
+    planners = [f"{name}:{planner}" for name, planner in memory_planner.items()] if isinstance(
+        memory_planner, Mapping) else [] if memory_planner is None else [memory_planner]
+    options.memory_planners, options.num_memory_planners = strings(planners)
     options.data_files, options.num_data_files = strings(os.fspath(path) for path in data_files)
     shown = None
     if progress is None and sys.stderr is not None and sys.stderr.isatty():
