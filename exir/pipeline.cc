@@ -12,7 +12,6 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "exir/backend/partitioner_sequence.h"
-#include "exir/backend/transforms/device_copies.h"
 #include "exir/backend/transforms/edge_to_backend_ops.h"
 #include "exir/functionalize/rebase_as_strided.h"
 #include "exir/functionalize/training_to_aten.h"
@@ -142,8 +141,9 @@ absl::btree_set<std::string> ChangingState(const MethodPrograms& methods) {
   return changing;
 }
 
-// The passes that run on each method after the last round.
-std::vector<Pass> FinalPasses(const MethodPrograms& methods, const PipelineOptions& options) {
+// The passes that run on a method after the last round.
+std::vector<Pass> FinalPasses(const MethodPrograms& methods, const std::string& method,
+                              const PipelineOptions& options) {
   const absl::btree_set<std::string> changing = ChangingState(methods);
   std::vector<Pass> passes;
   passes.push_back(PromoteBackendOps());
@@ -159,7 +159,9 @@ std::vector<Pass> FinalPasses(const MethodPrograms& methods, const PipelineOptio
   passes.push_back(SinkPermutes());
   passes.push_back(FoldInputViews());
   passes.push_back(FoldExpands());
-  passes.push_back(InsertDeviceCopies());
+  const auto copies = options.method_device_copies.find(method);
+  passes.push_back(InsertDeviceCopies(
+      copies == options.method_device_copies.end() ? options.device_copies : copies->second));
   passes.push_back(EdgeToBackendOps());
   return passes;
 }
@@ -179,8 +181,8 @@ std::vector<MethodPartitioners> RoundsOf(const MethodPrograms& methods,
 // Checks that the methods named in options exist.
 template <typename T>
 absl::Status CheckMethodNames(const MethodPrograms& methods, std::string_view what,
-                              const PerMethod<T>& options) {
-  for (const auto& [name, list] : options.own) {
+                              const absl::btree_map<std::string, T>& options) {
+  for (const auto& [name, list] : options) {
     if (std::any_of(methods.begin(), methods.end(),
                     [&](const auto& method) { return method.first == name; })) {
       continue;
@@ -379,8 +381,10 @@ absl::Status TransformBeforeDecomposition(const std::string& method, ExportedPro
 absl::StatusOr<MethodPrograms> ToStageWithinBudget(MethodPrograms methods, Stage stage,
                                                    const PipelineOptions& options,
                                                    PipelineReport* report) {
-  ABSL_RETURN_IF_ERROR(CheckMethodNames(methods, "partitioners", options.partitioners));
-  ABSL_RETURN_IF_ERROR(CheckMethodNames(methods, "transform passes", options.transform_passes));
+  ABSL_RETURN_IF_ERROR(CheckMethodNames(methods, "partitioners", options.partitioners.own));
+  ABSL_RETURN_IF_ERROR(CheckMethodNames(methods, "transform passes", options.transform_passes.own));
+  ABSL_RETURN_IF_ERROR(
+      CheckMethodNames(methods, "options of device copies", options.method_device_copies));
   ABSL_RETURN_IF_ERROR(ApplyConstantRules(options.constants, methods));
   PhaseClock clock(options, report);
   if (report != nullptr) {
@@ -487,8 +491,8 @@ absl::StatusOr<ProgramImage> LowerWithinBudget(MethodPrograms methods,
                         ToStageWithinBudget(std::move(methods), Stage::kLowered, options, report));
   PhaseClock clock(options, report);
   clock.Start("passes", 0.75);
-  const std::vector<Pass> passes = FinalPasses(methods, options);
   for (auto& [name, program] : methods) {
+    const std::vector<Pass> passes = FinalPasses(methods, name, options);
     ABSL_RETURN_IF_ERROR(RunOn("passes", name, program, passes, ObservedPasses(options), report));
   }
   const absl::Status verified =

@@ -21,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "exir/backend/to_backend.h"
+#include "exir/backend/transforms/device_copies.h"
 #include "exir/constant_rules.h"
 #include "exir/decompositions/decompose.h"
 #include "exir/emit/emitter.h"
@@ -105,6 +106,10 @@ struct PipelineOptions {
   bool quant_fusion_and_const_prop = false;
   // Run on every method after that, in this order. Their results must be valid edge programs.
   std::vector<Pass> passes;
+  // Copies at the borders of methods with delegates on a device that are left out
+  // (exir/backend/transforms/device_copies.h), with overrides by method.
+  DeviceCopyOptions device_copies;
+  absl::btree_map<std::string, DeviceCopyOptions> method_device_copies = {};
   // Methods without inputs that return these values (numbers, bools, strings), emitted after the
   // other methods: {"get_max_seq_len", {2048}}. ExecuTorch's constant_methods.
   std::vector<std::pair<std::string, std::vector<Argument>>> constant_methods;

@@ -144,6 +144,50 @@ absl::Status Copied(std::string_view op, const TensorView& from, const TensorVie
   return absl::NotFoundError(std::string(op));
 }
 
+// The caller's tensors are on the device before and after the call.
+TEST_F(SeparateMemoryTest, MethodBordersWithoutCopies) {
+  const exir::CapabilityPartitioner partitioner = PartitionerFor("demo");
+  exir::PipelineOptions options;
+  options.backends = &aot_;
+  options.partitioners.all = {&partitioner};
+  options.method_device_copies["forward"] = {.skip_method_inputs = true,
+                                             .skip_method_outputs = true};
+  exir::MethodPrograms methods;
+  methods.emplace_back("forward", exir::ParseOrDie(R"(program edge {
+    graph(%x: f32[2] user_input, %y: f32[2] user_input) {
+      %a: f32[2] = edge.aten.mul.Tensor(%x, %y)
+      return (%a user_output)
+    }
+  })",
+                                                   *ops_));
+  ASSERT_OK_AND_ASSIGN(const exir::ProgramImage image,
+                       exir::LowerPrograms(std::move(methods), options));
+  ASSERT_OK_AND_ASSIGN(const Program file, exir::OpenImage(image));
+  ASSERT_OK_AND_ASSIGN(Method method, Method::Load(file, "forward", kernels_, runtimes_));
+  const TestTensor x = TestTensor::Of<float>({2}, {1, 2}), y = TestTensor::Of<float>({2}, {3, 4});
+  // Tensors of the host are rejected.
+  EXPECT_THAT(exir::RunCall(method, {EValue(x.view()), EValue(y.view())}).status,
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("is in the host's memory, not on the device")));
+  TestTensor there_x = TestTensor::Zeros(DType::kFloat32, {2}),
+             there_y = TestTensor::Zeros(DType::kFloat32, {2}),
+             back = TestTensor::Zeros(DType::kFloat32, {2});
+  ASSERT_OK(Copied("et_copy._h2d_copy.default", x.view(), there_x.view()));
+  ASSERT_OK(Copied("et_copy._h2d_copy.default", y.view(), there_y.view()));
+  ASSERT_OK(method.SetInput(0, EValue(there_x.view())));
+  ASSERT_OK(method.SetInput(1, EValue(there_y.view())));
+  ASSERT_OK(method.Execute());
+  ASSERT_OK(
+      Copied("et_copy._d2h_copy.default", *method.GetOutput(0).get_if<TensorView>(), back.view()));
+  EXPECT_EQ(ToVector<float>(back.view()), (std::vector<float>{3, 8}));
+  options.method_device_copies["backward"] = {};
+  methods.clear();
+  methods.emplace_back("forward", Parse());
+  EXPECT_THAT(exir::LowerPrograms(std::move(methods), options),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("options of device copies are given for the method 'backward'")));
+}
+
 TEST_F(SeparateMemoryTest, DeviceMemoryHoldsCopiedData) {
   constexpr std::string_view kToDevice = "et_copy._h2d_copy.default";
   constexpr std::string_view kToHost = "et_copy._d2h_copy.default";

@@ -136,6 +136,110 @@ TEST(DeviceCopiesTest, SubgraphsHaveTheirOwnCopies) {
   ExpectUnchanged(Text(kBodies, {kHost, "", ""}), InsertDeviceCopies().run, Ops());
 }
 
+constexpr std::string_view kBorders = R"(
+  graph(%w: f32[2] buffer "w", %x: f32[2] user_input, %y: f32[2] user_input) {
+    %a: f32[2] = higher_order.executorch_call_delegate(module#0, %x, %y, %w)
+    %b: f32[2] = higher_order.executorch_call_delegate(module#1, %a, %y, %w)
+    %c: f32[2] = higher_order.executorch_call_delegate(module#2, %b, %x, %w)
+    return (%a user_output, %b user_output, %c user_output)
+  }
+)";
+std::string BorderText(std::string_view graph, const std::vector<std::string_view>& specs) {
+  std::string text =
+      absl::StrCat("program edge {\n  constants {\n    state \"w\": f32[2]\n  }\n", graph);
+  for (size_t i = 0; i < specs.size(); ++i) {
+    absl::StrAppend(&text, "  module#", i, " backend \"b\" specs [", specs[i], R"(] {
+    program edge {
+      graph(%p: f32[2] user_input, %q: f32[2] user_input, %r: f32[2] user_input) {
+        %s: f32[2] = edge.aten.add.Tensor(%p, %q)
+        return (%s user_output)
+      }
+    }
+  }
+)");
+  }
+  return text + "}\n";
+}
+
+// ExecuTorch's skip_h2d_for_method_inputs: inputs are on the device, constants are copied.
+TEST(DeviceCopiesTest, SkipsCopiesOfMethodInputs) {
+  const std::vector<std::string_view> specs = {kFirst, kFirst, kFirst};
+  ExpectRewrite(BorderText(kBorders, specs), InsertDeviceCopies({.skip_method_inputs = true}).run,
+                BorderText(R"(
+  graph(%w: f32[2] buffer "w", %x: f32[2]{device=demo:0} user_input, %y: f32[2]{device=demo:0} user_input) {
+    %_h2d_copy: f32[2]{device=demo:0} = edge.et_copy._h2d_copy.default(%w)
+    %a: f32[2]{device=demo:0} = higher_order.executorch_call_delegate(module#0, %x, %y, %_h2d_copy)
+    %_d2h_copy: f32[2] = edge.et_copy._d2h_copy.default(%a)
+    %b: f32[2]{device=demo:0} = higher_order.executorch_call_delegate(module#1, %a, %y, %_h2d_copy)
+    %_d2h_copy_1: f32[2] = edge.et_copy._d2h_copy.default(%b)
+    %c: f32[2]{device=demo:0} = higher_order.executorch_call_delegate(module#2, %b, %x, %_h2d_copy)
+    %_d2h_copy_2: f32[2] = edge.et_copy._d2h_copy.default(%c)
+    return (%_d2h_copy user_output, %_d2h_copy_1 user_output, %_d2h_copy_2 user_output)
+  }
+)",
+                           specs),
+                Ops());
+}
+
+TEST(DeviceCopiesTest, MethodInputsOnADeviceHaveNoOtherUsers) {
+  ExpectPassError(
+      BorderText(kBorders, {kFirst, kSecond, kFirst}),
+      InsertDeviceCopies({.skip_method_inputs = true}).run, absl::StatusCode::kInvalidArgument,
+      "skip_method_inputs: expected delegates on demo:0 as the only users of input 'y', "
+      "got\n  %b: f32[2] = higher_order.executorch_call_delegate(module#1",
+      Ops());
+  ExpectPassError(Text(R"(
+  graph(%x: f32[2] user_input) {
+    %a: f32[2] = higher_order.executorch_call_delegate(module#0, %x)
+    return (%a user_output, %x user_output)
+  })",
+                       {kFirst}),
+                  InsertDeviceCopies({.skip_method_inputs = true}).run,
+                  absl::StatusCode::kInvalidArgument, "the method's outputs", Ops());
+}
+
+// ExecuTorch's skip_d2h_for_method_outputs: only results without other users stay on the device.
+TEST(DeviceCopiesTest, SkipsCopiesOfMethodOutputs) {
+  const std::vector<std::string_view> specs = {kFirst, kFirst, kFirst};
+  ExpectRewrite(BorderText(kBorders, specs), InsertDeviceCopies({.skip_method_outputs = true}).run,
+                BorderText(R"(
+  graph(%w: f32[2] buffer "w", %x: f32[2] user_input, %y: f32[2] user_input) {
+    %_h2d_copy: f32[2]{device=demo:0} = edge.et_copy._h2d_copy.default(%x)
+    %_h2d_copy_1: f32[2]{device=demo:0} = edge.et_copy._h2d_copy.default(%y)
+    %_h2d_copy_2: f32[2]{device=demo:0} = edge.et_copy._h2d_copy.default(%w)
+    %a: f32[2]{device=demo:0} = higher_order.executorch_call_delegate(module#0, %_h2d_copy, %_h2d_copy_1, %_h2d_copy_2)
+    %_d2h_copy: f32[2] = edge.et_copy._d2h_copy.default(%a)
+    %b: f32[2]{device=demo:0} = higher_order.executorch_call_delegate(module#1, %a, %_h2d_copy_1, %_h2d_copy_2)
+    %_d2h_copy_1: f32[2] = edge.et_copy._d2h_copy.default(%b)
+    %c: f32[2]{device=demo:0} = higher_order.executorch_call_delegate(module#2, %b, %_h2d_copy, %_h2d_copy_2)
+    return (%_d2h_copy user_output, %_d2h_copy_1 user_output, %c user_output)
+  }
+)",
+                           specs),
+                Ops());
+}
+
+// New values of buffers are on the host.
+TEST(DeviceCopiesTest, CopiesNewValuesOfBuffers) {
+  const auto text = [](std::string_view graph) { return BorderText(graph, {kFirst}); };
+  ExpectRewrite(text(R"(
+  graph(%w: f32[2] buffer "w", %x: f32[2] user_input, %y: f32[2] user_input) {
+    %a: f32[2] = higher_order.executorch_call_delegate(module#0, %x, %y, %w)
+    return (%a buffer_mutation "w", %a user_output)
+  }
+)"),
+                InsertDeviceCopies({.skip_method_inputs = true, .skip_method_outputs = true}).run,
+                text(R"(
+  graph(%w: f32[2] buffer "w", %x: f32[2]{device=demo:0} user_input, %y: f32[2]{device=demo:0} user_input) {
+    %_h2d_copy: f32[2]{device=demo:0} = edge.et_copy._h2d_copy.default(%w)
+    %a: f32[2]{device=demo:0} = higher_order.executorch_call_delegate(module#0, %x, %y, %_h2d_copy)
+    %_d2h_copy: f32[2] = edge.et_copy._d2h_copy.default(%a)
+    return (%_d2h_copy buffer_mutation "w", %_d2h_copy user_output)
+  }
+)"),
+                Ops());
+}
+
 // Runs the pass without verifying the program.
 absl::StatusOr<std::string> Copied(std::string_view text, const OpRegistry& ops) {
   ExportedProgram program = ParseOrDie(text, ops);
