@@ -47,6 +47,7 @@ bool IsChannelsLast(const DimOrder& order) {
 }
 
 absl::Status CheckTensor(const DelegateTensor& tensor, const Value& value) {
+  if (tensor.is_scalar) return absl::InvalidArgumentError("expected a tensor, got a scalar");
   const std::optional<DType> dtype = DtypeOf(value.datatype);
   if (IsDynamicallyQuantized(value.datatype) || tensor.dtype != *dtype) {
     return absl::InvalidArgumentError(absl::StrCat("expected elements of ",
@@ -99,6 +100,10 @@ class Importer {
     const std::vector<std::vector<int>> classes = DynamicDims(graph_, dynamic);
     for (size_t a = 0; a < arguments_.size(); ++a) {
       const DelegateTensor& argument = arguments_[a];
+      if (argument.is_scalar) {
+        inputs_.emplace_back();
+        continue;
+      }
       std::vector<SymInt> sizes(argument.sizes.begin(), argument.sizes.end());
       // Classes are in memory order.
       for (size_t k = 0; k < classes[a].size() && classes[a].size() == sizes.size(); ++k) {
@@ -107,15 +112,15 @@ class Importer {
         const std::string symbol = absl::StrCat("s", classes[a][k]);
         const auto [it, added] = program_.ranges.try_emplace(symbol);
         exir::SymRange& range = it->second;
-        range.min = 1;
+        range.min = 0;
         range.max = added ? argument.sizes[dim] : std::min(range.max, argument.sizes[dim]);
         sizes[static_cast<size_t>(dim)] = SymExpr::Symbol(symbol);
       }
       inputs_.push_back(editor.AddInput(
           absl::StrCat("input", a),
           exir::TensorMeta::Dense(argument.dtype, std::move(sizes), argument.dim_order)));
+      program_.signature.inputs.emplace_back();
     }
-    program_.signature.inputs.resize(arguments_.size());
   }
 
   absl::Status BindArguments(exir::OpBuilder& b, DelegateValues& values) {
@@ -125,6 +130,7 @@ class Importer {
       const auto index = static_cast<size_t>(value.argument);
       const DelegateTensor& argument = arguments_[index];
       absl::Status status = CheckTensor(argument, value);
+      if (!status.ok()) return Annotate(status, absl::StrCat("argument ", index));
       GraphTensor tensor = {Argument(inputs_[index]), !IsRowMajor(argument.dim_order)};
       // Payloads describe tensors of rank 0 as [1].
       if (argument.sizes.size() != value.sizes.size()) {
@@ -206,7 +212,7 @@ class Importer {
   absl::Span<const DelegateTensor> arguments_, outputs_;
   MemoryBudget& memory_;
   exir::ExportedProgram program_;
-  std::vector<exir::ValueId> inputs_;  // by argument
+  std::vector<exir::ValueId> inputs_;  // by argument; invalid for scalars
 };
 
 }  // namespace

@@ -198,8 +198,8 @@ TEST_F(PayloadProgramTest, DynamicDimensionsAreSymbols) {
   ASSERT_OK_AND_ASSIGN(const exir::ExportedProgram program,
                        Import(Abs(), {Dynamic(Tensor({2, 3}))}, {Dynamic(Tensor({2, 3}))}));
   EXPECT_EQ(program.ranges.size(), 2u);
-  EXPECT_EQ(program.ranges.at("s0"), (exir::SymRange{1, 2}));
-  EXPECT_EQ(program.ranges.at("s1"), (exir::SymRange{1, 3}));
+  EXPECT_EQ(program.ranges.at("s0"), (exir::SymRange{0, 2}));
+  EXPECT_EQ(program.ranges.at("s1"), (exir::SymRange{0, 3}));
 }
 
 TEST_F(PayloadProgramTest, OutputsAreValuesOfTheirOwn) {
@@ -216,6 +216,22 @@ TEST_F(PayloadProgramTest, ScalarArgumentsHaveRankOne) {
   const uint32_t x = payload.Input(0, {1}), y = payload.Output(1, {1});
   payload.Unary(NodeType::Exp, x, y);
   EXPECT_OK(Import(payload, {Tensor({})}, {Tensor({})}).status());
+}
+
+// Partitions of programs with dynamic sizes receive sizes as scalars, which no value refers to.
+TEST_F(PayloadProgramTest, ScalarArgumentsAreNoInputs) {
+  struct AfterScalar : PayloadBuilder {
+    uint32_t x = Input(1, {2, 3}), y = Output(2, {2, 3});
+    fb::UnaryT& node = Unary(NodeType::Abs, x, y);
+  };
+  const DelegateTensor scalar = {.is_scalar = true};
+  ASSERT_OK_AND_ASSIGN(
+      const exir::ExportedProgram program,
+      Import(AfterScalar(), {scalar, Dynamic(Tensor({2, 3}))}, {Dynamic(Tensor({2, 3}))}));
+  EXPECT_EQ(program.top().inputs().size(), 1u);
+  EXPECT_EQ(program.signature.inputs.size(), 1u);
+  EXPECT_THAT(Import(Abs(), {scalar}, {Tensor({2, 3})}),
+              StatusIs(kInvalid, HasSubstr("argument 0: expected a tensor, got a scalar")));
 }
 
 TEST_F(PayloadProgramTest, RejectsTensorsThatDiffer) {

@@ -31,14 +31,22 @@ std::string PlaceOf(const ForeignDelegate& delegate) {
   return absl::StrCat("method ", Quoted(delegate.method), ", delegate ", delegate.index);
 }
 
+bool IsScalar(const schema::Value& value) { return !value.has_tensor() && !value.has_list(); }
+
 absl::StatusOr<std::vector<DelegateTensor>> TensorsOf(
-    const schema::Method& method, const google::protobuf::RepeatedField<uint32_t>& values) {
+    const schema::Method& method, const google::protobuf::RepeatedField<uint32_t>& values,
+    bool with_scalars) {
   std::vector<DelegateTensor> tensors;
   for (const uint32_t index : values) {
     const schema::Value& value = method.values(static_cast<int>(index));
+    if (with_scalars && IsScalar(value)) {
+      tensors.emplace_back().is_scalar = true;
+      continue;
+    }
     if (!value.has_tensor()) {
-      return absl::UnimplementedError(
-          absl::StrCat("value ", index, ": an argument of a delegate that is not a tensor"));
+      return absl::UnimplementedError(absl::StrCat("value ", index, ": expected a tensor",
+                                                   with_scalars ? " or a scalar" : "",
+                                                   " as an operand of a delegate"));
     }
     const schema::Tensor& tensor = value.tensor();
     DelegateTensor& added = tensors.emplace_back();
@@ -69,8 +77,9 @@ void AddDelegates(const schema::Method& method, const ProgramParts& parts,
     const schema::DelegateCall& call = instruction.delegate();
     const size_t index = first + call.delegate();
     ForeignDelegate& delegate = delegates[index];
-    absl::StatusOr<std::vector<DelegateTensor>> arguments = TensorsOf(method, call.arguments());
-    absl::StatusOr<std::vector<DelegateTensor>> outputs = TensorsOf(method, call.outputs());
+    absl::StatusOr<std::vector<DelegateTensor>> arguments =
+        TensorsOf(method, call.arguments(), true);
+    absl::StatusOr<std::vector<DelegateTensor>> outputs = TensorsOf(method, call.outputs(), false);
     absl::Status& problem = problems[index];
     problem.Update(arguments.status());
     problem.Update(outputs.status());
@@ -82,6 +91,18 @@ void AddDelegates(const schema::Method& method, const ProgramParts& parts,
     called[call.delegate()] = true;
     delegate.arguments = *std::move(arguments);
     delegate.outputs = *std::move(outputs);
+  }
+}
+
+// Removes the scalar arguments of the calls of these delegates, by index in the method.
+void RemoveScalars(const std::vector<bool>& replaced, schema::Method& method) {
+  for (schema::Instruction& instruction : *method.mutable_instructions()) {
+    if (!instruction.has_delegate() || !replaced[instruction.delegate().delegate()]) continue;
+    auto& arguments = *instruction.mutable_delegate()->mutable_arguments();
+    const auto first = std::remove_if(arguments.begin(), arguments.end(), [&](uint32_t value) {
+      return IsScalar(method.values(static_cast<int>(value)));
+    });
+    arguments.Truncate(static_cast<int>(first - arguments.begin()));
   }
 }
 
@@ -142,10 +163,13 @@ absl::StatusOr<std::shared_ptr<const void>> ConvertDelegates(const DelegateConve
   if (all) parts.named_data.clear();
   size_t index = 0, next = 0;
   for (schema::Method& method : *metadata.mutable_methods()) {
+    std::vector<bool> replaced;
     for (schema::Delegate& delegate : *method.mutable_delegates()) {
+      replaced.push_back(false);
       if (!problems[index++].ok()) continue;
       const std::optional<ConvertedDelegate>& replacement = converted.delegates[next++];
       if (!replacement.has_value()) continue;
+      replaced.back() = true;
       delegate.set_backend_id(replacement->backend_id);
       delegate.clear_compile_specs();
       delegate.set_segment(static_cast<uint32_t>(parts.segments.size()));
@@ -153,6 +177,7 @@ absl::StatusOr<std::shared_ptr<const void>> ConvertDelegates(const DelegateConve
       segment.kind = SegmentPlan::Kind::kDelegate;
       segment.bytes = replacement->blob;
     }
+    RemoveScalars(replaced, method);
   }
   ABSL_RETURN_IF_ERROR(AddNamedData(std::move(converted.named_data), parts.named_data));
   return std::move(converted.owner);

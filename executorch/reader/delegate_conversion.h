@@ -26,6 +26,9 @@ namespace belay::pte {
 
 // An argument or an output of a delegate's call.
 struct DelegateTensor {
+  // A scalar argument: a size that the partition received, which payloads do not use. It has no
+  // other properties, and converted delegates do not have the argument.
+  bool is_scalar = false;
   DType dtype = DType::kFloat32;
   Sizes sizes;         // the largest, if they are dynamic
   DimOrder dim_order;  // a permutation of the dimensions
@@ -60,10 +63,12 @@ using DelegateConverter = std::function<absl::StatusOr<ConvertedDelegates>(
     absl::Span<const ForeignDelegate> delegates, const NamedDataMap& named_data,
     const Limits& limits, uint64_t file_bytes)>;
 
-// Calls the converter, appends its notes to `notes`, and replaces the delegates in `metadata` and `parts`, whose named data is
-// sorted by key. If all are replaced, the file's named data is removed: only delegates use it.
-// Delegates with an argument that is not a tensor, or with several calls whose tensors differ, are
-// not converted, with a note. Returns the owner of the new bytes, null if nothing was converted.
+// Calls the converter, appends its notes to `notes`, and replaces the delegates in `metadata` and
+// `parts`, whose named data is sorted by key. If all are replaced, the file's named data is
+// removed: only delegates use it.
+// Calls of replaced delegates lose their scalar arguments. Delegates with a list among their
+// arguments, an output that is not a tensor, or several calls whose tensors differ, are not
+// converted, with a note. Returns the owner of the new bytes, null if nothing was converted.
 //   kInvalidArgument  new named data with a key of the file and other bytes
 //   errors of the converter
 // Postcondition of an error: `metadata` and `parts` are not used any more.

@@ -3,9 +3,11 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "executorch/reader/open_program.h"
+#include "executorch/reader/testing/pte_builder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/bytes.h"
@@ -99,6 +101,67 @@ TEST(DelegateConversionTest, RejectsOtherBytesUnderAKeyOfTheFile) {
   EXPECT_THAT(open(AsBytes("other")), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(key)));
   ASSERT_OK_AND_ASSIGN(const belay::Program same, open(program.named_data()[0].bytes));
   EXPECT_EQ(same.named_data().size(), 2u);
+}
+
+// Partitions of programs with dynamic sizes receive sizes as scalars, which payloads do not use.
+class ScalarArgumentsTest : public ::testing::Test {
+ protected:
+  // A delegate with these arguments and y as its output.
+  absl::StatusOr<belay::Program> OpenWith(std::vector<int32_t> arguments,
+                                          DelegateConverter converter) {
+    const int32_t y = pte_.Tensor({2, 3});
+    arguments.push_back(y);
+    pte_.Input(x_);
+    pte_.Delegate("demo", "blob", std::move(arguments));
+    pte_.Output(y);
+    file_ = pte_.Serialize();
+    return OpenProgramBytes(nullptr, AsBytes(file_), {}, {}, converter);
+  }
+  static size_t Arguments(const belay::Program& program) {
+    return std::get<DelegateCallPlan>(program.methods()[0].instructions[0]).operands.arguments;
+  }
+
+  PteBuilder pte_;
+  const int32_t x_ = pte_.Tensor({2, 3});
+  std::string file_;
+};
+
+TEST_F(ScalarArgumentsTest, ConvertedDelegatesDoNotHaveThem) {
+  ASSERT_OK_AND_ASSIGN(const belay::Program program,
+                       OpenWith({pte_.Int(3), x_, pte_.Double(0.5)},
+                                [](absl::Span<const ForeignDelegate> delegates, const NamedDataMap&,
+                                   const Limits&, uint64_t) {
+                                  EXPECT_EQ(delegates[0].arguments.size(), 3u);
+                                  EXPECT_TRUE(delegates[0].arguments[0].is_scalar);
+                                  EXPECT_FALSE(delegates[0].arguments[1].is_scalar);
+                                  EXPECT_EQ(delegates[0].arguments[1].sizes, Sizes({2, 3}));
+                                  EXPECT_TRUE(delegates[0].arguments[2].is_scalar);
+                                  return Converted(delegates.size());
+                                }));
+  EXPECT_EQ(program.methods()[0].delegates[0].backend_id, "other");
+  EXPECT_EQ(Arguments(program), 1u);
+}
+
+TEST_F(ScalarArgumentsTest, OtherDelegatesKeepThem) {
+  ASSERT_OK_AND_ASSIGN(
+      const belay::Program program,
+      OpenWith({pte_.Int(3), x_}, [](absl::Span<const ForeignDelegate> delegates,
+                                     const NamedDataMap&, const Limits&, uint64_t) {
+        ConvertedDelegates converted;
+        converted.delegates.resize(delegates.size());
+        return converted;
+      }));
+  EXPECT_EQ(program.methods()[0].delegates[0].backend_id, "demo");
+  EXPECT_EQ(Arguments(program), 2u);
+}
+
+TEST_F(ScalarArgumentsTest, DelegatesWithListsStayWithTheirBackend) {
+  ASSERT_OK_AND_ASSIGN(
+      const belay::Program program,
+      OpenWith({x_, pte_.TensorList({x_})},
+               [](absl::Span<const ForeignDelegate> delegates, const NamedDataMap&, const Limits&,
+                  uint64_t) { return Converted(delegates.size()); }));
+  EXPECT_EQ(program.methods()[0].delegates[0].backend_id, "demo");
 }
 
 }  // namespace
