@@ -221,6 +221,27 @@ TEST(OpenProgramTest, ViewsAliasTheirBase) {
   EXPECT_THAT(*loaded->Execute({belay::EValue(input.view())}), ElementsAre(1, 2, 3, 4, 5, 6));
 }
 
+// Bounds of dynamic sizes are computed per tensor: here 5 * 6 elements, and 7 * 4 of the view.
+TEST(OpenProgramTest, DynamicViewsMayHaveOtherBounds) {
+  PteBuilder pte;
+  const int32_t x = pte.Tensor({5, 6}), y = pte.Tensor({5, 6}), view = pte.Tensor({7, 4});
+  const int32_t z = pte.Tensor({7, 4}), minus = pte.Int(-1), four = pte.Int(4);
+  for (const int32_t value : {x, y, view, z}) {
+    pte.tensor(value).shape_dynamism = TensorShapeDynamism::DYNAMIC_BOUND;
+  }
+  *pte.tensor(view).allocation_info = *pte.tensor(y).allocation_info;
+  pte.Input(x);
+  pte.Call("aten::neg", "out", {x, y, y});
+  pte.Call("executorch_prim::et_view", "default", {y, pte.IntList({minus, four}), view});
+  pte.Call("aten::neg", "out", {view, z, z});
+  pte.Output(z);
+  ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
+  const auto& values = loaded->method->plan().values;
+  EXPECT_EQ(std::get<TensorPlan>(values[view]).offset, std::get<TensorPlan>(values[y]).offset);
+  const TestTensor input = TestTensor::Of<float>({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
+  EXPECT_THAT(*loaded->Execute({belay::EValue(input.view())}), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
+}
+
 TEST(OpenProgramTest, ViewsOfInputsAndConstants) {
   PteBuilder pte;
   const int32_t x = pte.Tensor({2, 1}), c = pte.Constant({2, 1}, {10, 20}), y = pte.Tensor({2});

@@ -60,13 +60,15 @@ bool OperandOverlap::ForEachElement(uint32_t list, const Visit& visit) const {
 
 bool OperandOverlap::AllowsOverlap(const Range& output, const Range& argument,
                                    OutputOverArgument over) const {
-  if (over == OutputOverArgument::kNever || output.begin != argument.begin ||
-      output.end != argument.end) {
-    return false;
-  }
+  if (over == OutputOverArgument::kNever || output.begin != argument.begin) return false;
   const auto& out = std::get<TensorPlan>(values_[output.value]);
   const auto& in = std::get<TensorPlan>(values_[argument.value]);
   if (out.dtype != in.dtype) return false;
+  if (output.end != argument.end) {
+    // Bounds of a reshaped tensor may have more elements than those of its argument. In a call, both
+    // have equally many.
+    return over == OutputOverArgument::kSameBytes && out.dynamic_dims != 0 && in.dynamic_dims != 0;
+  }
   return over == OutputOverArgument::kSameBytes ||
          (out.sizes == in.sizes && out.dim_order == in.dim_order &&
           out.dynamic_dims == in.dynamic_dims);

@@ -127,7 +127,8 @@ using InstructionPlan =
 // output that is None is dropped. The memory of an output is disjoint from that of all other
 // operands of its instruction, with two exceptions. An operator whose name says that it works in
 // place may have an argument that is the output. An operator in the tables of
-// runtime/schema/operator_facts.h may have an argument at exactly the output's position. Every
+// runtime/schema/operator_facts.h may have an argument at exactly the output's position, or, if it
+// keeps all bytes, a dynamic one at the output's offset. Every
 // delegate is called. All calls of a delegate have operands of the same kinds and sizes, and equal
 // literals. Lists contain no lists. External tensors are inputs, and each input has its own value.
 struct MethodPlan {

@@ -469,6 +469,14 @@ const RuleCase kRuleCases[] = {
           TensorAt(method, v.copy).set_dim_order(std::string("\0", 1));
           At(method, v.add).mutable_kernel()->set_arguments(0, v.copy)),
      kInvalid, "is written and overlaps value"},
+    {"SameBytesOutputOverStaticArgumentOfFewerBytes",
+     EDIT(method.set_operators(At(method, v.add).kernel().operator_(), "aten.view_copy.default");
+          TensorAt(method, v.copy).set_arena_offset(TensorAt(method, v.sum).arena_offset());
+          TensorAt(method, v.copy).set_dynamic_dims(0); TensorAt(method, v.copy).clear_sizes();
+          TensorAt(method, v.copy).add_sizes(1);
+          TensorAt(method, v.copy).set_dim_order(std::string("\0", 1));
+          At(method, v.add).mutable_kernel()->set_arguments(0, v.copy)),
+     kInvalid, "is written and overlaps value"},
     {"ElementwiseOutputOverArgumentOfOtherDType",
      EDIT(method.set_operators(At(method, v.add).kernel().operator_(), "aten.add.Tensor");
           *method.mutable_values(static_cast<int>(v.copy)) = method.values(static_cast<int>(v.sum));

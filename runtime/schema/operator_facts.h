@@ -26,7 +26,7 @@ enum class OutputOverArgument : uint8_t {
   // the same dtype, sizes, dynamic dimensions and order.
   kElementwise,
   // The output has the argument's bytes in the same order. It may be placed over an argument of the
-  // same dtype.
+  // same dtype, also if both are dynamic with bounds of different bytes.
   kSameBytes,
 };
 
