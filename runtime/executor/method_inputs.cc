@@ -95,7 +95,15 @@ absl::StatusOr<MethodInputs> MethodInputs::Create(SlotTable* slots, MemoryBudget
   } else {
     ABSL_RETURN_IF_ERROR(memory.Take(
         bytes, absl::StrCat("method ", Quoted(plan.name), ": memory for copies of inputs")));
-    ABSL_ASSIGN_OR_RETURN(inputs.copies_, AlignedBuffer::Create(bytes, memory.allocator()));
+    // Most inputs are used in place. Pages of a mapping cost nothing until they are used, whereas
+    // a block of the C library may have to be zeroed.
+    constexpr uint64_t kMapped = uint64_t{64} << 10;
+    if (bytes >= kMapped) {
+      ABSL_ASSIGN_OR_RETURN(inputs.copies_, AlignedBuffer::Reserve(bytes, memory.allocator()));
+      ABSL_RETURN_IF_ERROR(inputs.copies_.Commit(0, bytes));
+    } else {
+      ABSL_ASSIGN_OR_RETURN(inputs.copies_, AlignedBuffer::Create(bytes, memory.allocator()));
+    }
     data = inputs.copies_.data();
   }
   for (size_t i = 0; i < count; ++i) {
