@@ -5,10 +5,13 @@ one JSON object per line and answers with one:
 
     {"do": "lower", "archive": "model.pt2", "program": "out.pte", "xnnpack": true}
         -> {"seconds": 3.1, "delegated": [7, 9]} (nodes, of all) or {"error": "..."}
-    {"do": "run", "program": "out.pte", "model": "zoo/mlp"}
-        -> {"cases": 2}, {"error": "case 1: output 0: ..."} or {"unrunnable": "why"}
-    {"do": "compare", "outputs": [["0.npy", null], ["1.npy"]], "model": "zoo/mlp"}
-        -> the same for results computed elsewhere: the files of each case, null for None
+    {"do": "run", "program": "out.pte", "model": "zoo/mlp", "save": "folder"}
+        -> {"cases": 2}, {"error": "case 1: output 0: ..."} or {"unrunnable": "why"}; with
+           "ran": true if all cases were executed, whose results are in the folder then
+    {"do": "compare", "outputs": [["0.npy", null], ["1.npy"]], "model": "zoo/mlp",
+     "reference": "folder"}
+        -> the same for results computed elsewhere: the files of each case, null for None. They are
+           compared with those that "run" saved in the folder, or with the recorded ones
 """
 
 import json
@@ -72,14 +75,24 @@ def value_of(leaf, folder):
     return leaf.get("value")
 
 
-def check(got, leaf, folder, tolerance):
-    """None, or how the value differs from the recorded one."""
+def save(outputs, folder):
+    """Writes the tensors of a call; torch.bfloat16 as their bits."""
+    import torch
+    os.makedirs(folder)
+    for i, value in enumerate(outputs):
+        if isinstance(value, torch.Tensor):
+            bits = value.view(torch.int16) if value.dtype == torch.bfloat16 else value
+            numpy.save(os.path.join(folder, f"{i}.npy"), bits.numpy())
+
+
+def check(got, leaf, folder, tolerance, file=None):
+    """None, or how the value differs from the recorded one, or from that of a file."""
     import torch
     if leaf["kind"] != "tensor":
         return comparison.difference_of_scalars(got, leaf.get("value"), tolerance)
     if not isinstance(got, torch.Tensor):
         return f"is {got!r}, not a tensor"
-    want = tensor_of(leaf, folder)
+    want = tensor_of(leaf, folder, file)
     if got.dtype != want.dtype:
         return f"is {got.dtype}, not {want.dtype}"
     if not (got.dtype.is_floating_point or got.dtype.is_complex):
@@ -109,7 +122,7 @@ def expected(manifest, case, outputs):
     return outputs if len(outputs) == len(case["outputs"]) else None
 
 
-def compare(outputs, model):
+def compare(outputs, model, reference=None):
     """Files that hold the results of each case."""
     import torch
     manifest, tolerance = manifest_of(model)
@@ -126,13 +139,14 @@ def compare(outputs, model):
                 got = numpy.load(file).item()
             if isinstance(got, torch.Tensor) and leaf["dtype"] == "bool":
                 got = got.to(torch.bool)
-            problem = check(got, leaf, folder, tolerance)
+            want = os.path.join(reference, str(k), f"{i}.npy") if reference else None
+            problem = check(got, leaf, folder, tolerance, want)
             if problem:
                 return {"error": f"case {k}: output {i}: {problem}"}
     return {"cases": len(manifest["cases"])}
 
 
-def run(program, model, ours):
+def run(program, model, ours, folder_of_results=None):
     """Every case of the model's manifest; `ours`: inputs that the call mutates are looked at, too."""
     from executorch.extension.pybindings import portable_lib
     import executorch.kernels.quantized  # pylint: disable=unused-import
@@ -140,6 +154,7 @@ def run(program, model, ours):
     with open(program, "rb") as file:
         content = file.read()
     module = portable_lib._load_for_executorch_from_buffer(content)
+    problems = []
     for k, case in enumerate(manifest["cases"]):
         if k > 0 and not manifest.get("stateful_sequence"):
             module = portable_lib._load_for_executorch_from_buffer(content)
@@ -152,6 +167,8 @@ def run(program, model, ours):
         outputs = expected(manifest, case, outputs)
         if outputs is None:
             return {"error": f"case {k}: not {len(named)} outputs"}
+        if folder_of_results:
+            save(outputs, os.path.join(folder_of_results, str(k)))
         for i in manifest.get("mutated_inputs", []):
             path = os.path.join(folder, f"input_{i}_after.npy")
             if ours and os.path.exists(path):
@@ -161,8 +178,10 @@ def run(program, model, ours):
         for (name, leaf), got in zip(named, outputs):
             problem = check(got, leaf, folder, tolerance)
             if problem:
-                return {"error": f"case {k}: {name}: {problem}"}
-    return {"cases": len(manifest["cases"])}
+                problems.append(f"case {k}: {name}: {problem}")
+    if problems:
+        return {"error": problems[0], "ran": True}
+    return {"cases": len(manifest["cases"]), "ran": True}
 
 
 def main():
@@ -174,9 +193,10 @@ def main():
             if question["do"] == "lower":
                 answer = lower(question["archive"], question["program"], question["xnnpack"])
             elif question["do"] == "compare":
-                answer = compare(question["outputs"], question["model"])
+                answer = compare(question["outputs"], question["model"], question.get("reference"))
             else:
-                answer = run(question["program"], question["model"], question.get("ours", False))
+                answer = run(question["program"], question["model"], question.get("ours", False),
+                             question.get("save"))
         except Exception as error:  # pylint: disable=broad-except
             text = str(error).strip() or type(error).__name__
             answer = {"error": f"{type(error).__name__}: {text}"}

@@ -7,7 +7,8 @@ For each model: whether the .pte file of `belay lower --format=pte` gives the re
 ExecuTorch's runtime and in Belay's own, whether ExecuTorch can lower the archive itself and gets
 them, and whether Belay gets them from ExecuTorch's file. With --xnnpack both have delegates of XNNPACK, and the row
 says how many of the nodes are in them. Prints a row per model, the counts, and the time of both
-lowerings, taken in turns. Exit status 1 when a file fails, or fewer than 95 % of what ExecuTorch can
+lowerings, taken in turns. If ExecuTorch's own file executes but has other results than the recorded
+ones, Belay is to have the results of ExecuTorch. Exit status 1 when a file fails, or fewer than 95 % of what ExecuTorch can
 do match, either way.
 
 --bench is a model of tools/bench: FOLDER/modelSUFFIX.pt2 with in<i>.npy and goldenSUFFIX_<i>.npy.
@@ -42,10 +43,10 @@ def find_python(given):
     if not given and not os.path.exists(python):
         made = subprocess.run([sys.executable, "-m", "venv", ENVIRONMENT], check=False)
         made = made.returncode or subprocess.run(
-            [python, "-m", "pip", "install", "--quiet", "executorch==1.5.0"],
+            [python, "-m", "pip", "install", "--quiet", "executorch==1.5.1"],
             check=False).returncode
         if made:
-            print("skipped: executorch 1.5.0 can't be installed")
+            print("skipped: executorch 1.5.1 can't be installed")
             return None
     probe = subprocess.run([python, "-c", "import executorch.extension.pybindings.portable_lib"],
                            capture_output=True, check=False)
@@ -145,19 +146,23 @@ def examine(model, belay, worker, folder, xnnpack=False):
     row["executorch"] = worker.ask(do="lower", archive=archive, program=theirs, xnnpack=xnnpack)
     if "error" in row["executorch"]:
         return row
-    row["executorch_run"] = worker.ask(do="run", program=theirs, model=model)
-    row.update(examine_reader("reader", theirs, model, belay, worker, folder))
+    with tempfile.TemporaryDirectory(dir=folder) as reference:
+        run = row["executorch_run"] = worker.ask(do="run", program=theirs, model=model,
+                                                 save=reference)
+        row.update(examine_reader("reader", theirs, model, belay, worker, folder,
+                                  reference if run.get("ran") and "error" in run else None))
     return row
 
 
-def examine_reader(who, program, model, belay, worker, folder):
+def examine_reader(who, program, model, belay, worker, folder, reference=None):
     """The parts `who` and `who`_run of a row: Belay's run of a .pte file."""
     with tempfile.TemporaryDirectory(dir=folder) as results:
         run = belay_run(belay, program, model, results)
         if "error" in run:
             return {who: run}
         outputs = run.pop("outputs")
-        return {who: run, who + "_run": worker.ask(do="compare", outputs=outputs, model=model)}
+        return {who: run, who + "_run": worker.ask(do="compare", outputs=outputs, model=model,
+                                                   reference=reference)}
 
 
 def description_of(path):
@@ -210,6 +215,7 @@ def summary(rows):
         return {name for name, row in rows.items() if outcome(row, who).startswith(word)}
     ours, theirs = names("belay", "matched"), names("executorch", "matched")
     lowered = {name for name, row in rows.items() if "error" not in row["executorch"]}
+    executed = {name for name, row in rows.items() if row.get("executorch_run", {}).get("ran")}
     times = [(row["belay"]["seconds"], row["executorch"]["seconds"]) for row in rows.values()
              if "error" not in row["belay"] and "error" not in row["executorch"]]
     ratios = [ours_seconds / theirs_seconds for ours_seconds, theirs_seconds in times]
@@ -217,13 +223,13 @@ def summary(rows):
         "models": len(rows),
         "belay": {word: len(names("belay", word))
                   for word in ("matched", "refused", "failed", "unrunnable")},
-        "executorch": {"lowered": len(lowered), "matched": len(theirs)},
+        "executorch": {"lowered": len(lowered), "executed": len(executed), "matched": len(theirs)},
         "own": {word: len(names("own", word)) for word in ("matched", "refused", "failed")},
-        # Files for which ExecuTorch itself gives wrong results, or none, have no expectation.
-        "reader": {word: len(names("reader", word) & theirs)
+        # Files that ExecuTorch itself does not execute have no expectation.
+        "reader": {word: len(names("reader", word) & executed)
                    for word in ("matched", "refused", "failed")},
         "share_of_executorch_read":
-            len(theirs & names("reader", "matched")) / len(theirs) if theirs else 1.0,
+            len(executed & names("reader", "matched")) / len(executed) if executed else 1.0,
         "both_matched": len(ours & theirs),
         "only_belay_matched": sorted(ours - theirs),
         "only_executorch_matched": sorted(theirs - ours),

@@ -9,7 +9,7 @@ import zoo
 
 
 def row(belay, executorch, seconds=(0.01, 1.0)):
-    """Outcomes by letter: m matched, f failed when run, l could not be lowered."""
+    """Outcomes by letter: m matched, f other results, x could not be executed, l or lowered."""
     result = {}
     for who, what, time in (("belay", belay, seconds[0]), ("executorch", executorch, seconds[1])):
         if what == "l":
@@ -17,6 +17,7 @@ def row(belay, executorch, seconds=(0.01, 1.0)):
             continue
         result[who] = {"seconds": time}
         result[who + "_run"] = {"cases": 1} if what == "m" else {"error": "case 0: differs"}
+        result[who + "_run"]["ran"] = what != "x"
     if executorch != "l":
         result["reader"], result["reader_run"] = {}, {"cases": 1}
     return result
@@ -34,11 +35,11 @@ class ZooTest(unittest.TestCase):
 
     def test_summary(self):
         rows = {"a": row("m", "m", (0.02, 1.0)), "b": row("l", "m"), "c": row("m", "f", (0.01, 1.0)),
-                "d": row("m", "l"), "e": row("f", "l")}
+                "d": row("m", "l"), "e": row("f", "l"), "g": row("l", "x")}
         total = zoo.summary(rows)
-        self.assertEqual(total["belay"], {"matched": 3, "refused": 1, "failed": 1, "unrunnable": 0})
-        self.assertEqual(total["executorch"], {"lowered": 3, "matched": 2})
-        self.assertEqual(total["reader"], {"matched": 2, "refused": 0, "failed": 0})
+        self.assertEqual(total["belay"], {"matched": 3, "refused": 2, "failed": 1, "unrunnable": 0})
+        self.assertEqual(total["executorch"], {"lowered": 4, "executed": 3, "matched": 2})
+        self.assertEqual(total["reader"], {"matched": 3, "refused": 0, "failed": 0})
         self.assertEqual(total["share_of_executorch_read"], 1.0)
         self.assertEqual(total["only_belay_matched"], ["c", "d"])
         self.assertEqual(total["only_executorch_matched"], ["b"])
