@@ -9,7 +9,7 @@
 
 namespace belay::xnnpack {
 
-// Executes payloads as written by ExecuTorch 1.5.0 and Belay, node by node.
+// Executes payloads as written by ExecuTorch 1.5.1 and Belay, node by node.
 //
 // Operators are divided among the threads of the call, with the same results for any number of
 // threads. If another libpthreadpool was loaded first, only the calling thread is used

@@ -1,4 +1,4 @@
-// The operators of ExecuTorch 1.5.0's runtime and the values of their calls: docs/pte-format.md §12
+// The operators of ExecuTorch 1.5.1's runtime and the values of their calls: docs/pte-format.md §12
 // and §13.
 //
 // A call has one value per argument, followed by one more if the operator has a result

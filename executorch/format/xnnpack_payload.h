@@ -46,7 +46,7 @@ struct PayloadParts {
 //   kDataLoss  the header is truncated, or a part is not inside the payload
 absl::StatusOr<PayloadParts> SplitPayload(absl::Span<const std::byte> payload);
 
-// Returns whether the tables have the identifier of version XN01, which ExecuTorch 1.5.0 writes.
+// Returns whether the tables have the identifier of version XN01, which ExecuTorch 1.5.1 writes.
 bool HasGraphIdentifier(absl::Span<const std::byte> flatbuffer);
 
 // Verifies the tables and returns the root. `tables` is a copy of PayloadParts::flatbuffer and must

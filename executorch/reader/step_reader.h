@@ -18,7 +18,7 @@ namespace belay::pte {
 //                       an instruction without a kind; a call whose number or kinds of arguments
 //                       differ from its operator's; a condition that is not a bool; a move between
 //                       kinds
-//   kUnimplemented      operators that the runtime of version 1.5.0 does not have (lists all by
+//   kUnimplemented      operators that the runtime of version 1.5.1 does not have (lists all by
 //                       name); duplicate inputs
 //   kResourceExhausted  Limits::instructions, ::operands, their memory, or `budget`, which is
 //                       charged for copies because tables may be shared; also by DelegateOutputs

@@ -1,4 +1,4 @@
-// Decomposes operators that Belay executes directly, but ExecuTorch 1.5.0 lacks (or implements
+// Decomposes operators that Belay executes directly, but ExecuTorch 1.5.1 lacks (or implements
 // wrongly or slowly), into operators that it has.
 #ifndef BELAY_EXECUTORCH_WRITER_PORTABLE_DECOMPOSITIONS_H_
 #define BELAY_EXECUTORCH_WRITER_PORTABLE_DECOMPOSITIONS_H_

@@ -24,7 +24,7 @@ struct SerializeOptions {
 // the key of a replaceable tensor is its name, that of another one a digest.
 //   kInvalidArgument    a replaceable tensor without a data file
 //   kUnimplemented      the program needs operators, dtypes, kinds of inputs or backends that
-//                       ExecuTorch 1.5.0's runtime does not have. Lists all of them, with nodes and
+//                       ExecuTorch 1.5.1's runtime does not have. Lists all of them, with nodes and
 //                       source lines if the image has debug info
 //   kResourceExhausted  more metadata than a FlatBuffer can hold
 absl::StatusOr<exir::SerializedProgram> SerializeProgram(const exir::ProgramImage& image,

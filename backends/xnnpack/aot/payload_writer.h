@@ -1,4 +1,4 @@
-// Serializes a sub-program to a payload in the format of ExecuTorch 1.5.0.
+// Serializes a sub-program to a payload in the format of ExecuTorch 1.5.1.
 #ifndef BELAY_BACKENDS_XNNPACK_AOT_PAYLOAD_WRITER_H_
 #define BELAY_BACKENDS_XNNPACK_AOT_PAYLOAD_WRITER_H_
 
