@@ -15,16 +15,17 @@
 namespace belay::pte {
 
 // Returns a program of dialect ATEN with the payload's semantics. Its user inputs and outputs are
-// the arguments and outputs of the call, in order, without scalar arguments. Constants are parameters; they are views of the
-// payload and of `named_data`, which must outlive the program, except for 4-bit weights and filters
-// of convolutions, which are copied.
+// the arguments and outputs of the call, in order, without scalar arguments. Constants are
+// parameters; they are views of the payload and of `named_data`, which must outlive the program,
+// except for 4-bit weights and filters of convolutions, which are copied.
 //
 // Dimensions of dynamic arguments become symbols s0, s1, ... of [0, size] unless a node fixes them
 // (dynamic_dims.h).
 //
 //   errors of xnnpack::ReadGraph
 //   kInvalidArgument    an argument or output has another dtype or other sizes than the payload
-//                       computes, or the payload uses a scalar argument; a node's parameters that ATen's operator refuses
+//                       computes, or the payload uses a scalar argument; a node's parameters that
+//                       ATen's operator refuses
 //   kUnimplemented      a node that node_emitters.h does not support; a dim order other than
 //                       row-major and channels last. Names node type and index, or the argument.
 //   kResourceExhausted  `memory`, which is charged for tables and copied constants; the thread's

@@ -22,8 +22,8 @@ struct MethodMemoryOptions {
   // limit. Tensors of dynamic sizes are placed for their bounds. Delegates and state have other
   // memory.
   std::vector<MemoryBank> banks;
-  // Name of the planner (PlanMemoryBy), or of the order in which banks are filled (PlanBanksBy); "":
-  // the best of all. CheckMemoryPlan verifies every plan.
+  // Name of the planner (PlanMemoryBy), or of the order in which banks are filled (PlanBanksBy);
+  // "": the best of all. CheckMemoryPlan verifies every plan.
   std::string planner;
   std::vector<MemoryPlanner> own_planners;  // of the caller; the first one of a name is used
 };

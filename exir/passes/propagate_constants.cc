@@ -410,8 +410,8 @@ class Propagation {
     return true;
   }
 
-  // Replaces the results by their constants. Results equal to those of other folded nodes, such as a
-  // mask that each layer computes, share their elements with them, and the program does not grow.
+  // Replaces the results by their constants. Results equal to those of other folded nodes, such as
+  // a mask that each layer computes, share their elements with them, and the program does not grow.
   absl::StatusOr<bool> Fold(NodeId id) {
     const bool affordable = Affordable(id, ResultBytes(id));
     if ((!affordable && !MayBeShared(id)) || !Compute(id)) return false;

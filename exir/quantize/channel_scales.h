@@ -65,12 +65,12 @@ std::vector<float> EqualizingScales(const ChannelStatistics& statistics,
                                     absl::Span<const ChannelWeight> weights);
 
 // Scales the sites (exir/quantize/channel_sites.h) of anchors with Scheme::activation_scaling; and
-// of the static anchors that Recipe::equalization selects, if the scales fold into the layers before
-// them, or if a layer norm computes the activation: it is float32, so that a product before its
-// quantization costs little. Linear layers after norms gain most: some channels of a norm's result
-// are often many times as large as the others (Xiao et al., "SmoothQuant", 2022).
-// Methods that share the weights of a site share its scales, from the data of all. Executes the
-// calls once. Deterministic. `kernels` may be null if no program has such anchors.
+// of the static anchors that Recipe::equalization selects, if the scales fold into the layers
+// before them, or if a layer norm computes the activation: it is float32, so that a product before
+// its quantization costs little. Linear layers after norms gain most: some channels of a norm's
+// result are often many times as large as the others (Xiao et al., "SmoothQuant", 2022). Methods
+// that share the weights of a site share its scales, from the data of all. Executes the calls once.
+// Deterministic. `kernels` may be null if no program has such anchors.
 //   kInvalidArgument  a program with such anchors has no calibration data, or `kernels` is null
 //   errors of RunCalls, MatrixOf and ProgramQuantizer::ScaleChannels, annotated with the method
 absl::Status ScaleChannelsByData(absl::Span<const std::unique_ptr<ProgramQuantizer>> programs,

@@ -65,8 +65,8 @@ bool OperandOverlap::AllowsOverlap(const Range& output, const Range& argument,
   const auto& in = std::get<TensorPlan>(values_[argument.value]);
   if (out.dtype != in.dtype) return false;
   if (output.end != argument.end) {
-    // Bounds of a reshaped tensor may have more elements than those of its argument. In a call, both
-    // have equally many.
+    // Bounds of a reshaped tensor may have more elements than those of its argument. In a call,
+    // both have equally many.
     return over == OutputOverArgument::kSameBytes && out.dynamic_dims != 0 && in.dynamic_dims != 0;
   }
   return over == OutputOverArgument::kSameBytes ||

@@ -24,7 +24,8 @@ class OperandOverlap {
   // kInvalidArgument if the memory of an output overlaps that of another operand. A list stands for
   // its elements; scalars and empty tensors have no memory. Exceptions: if `in_place`, one argument
   // may be the output itself. If `over` allows it, another tensor may be at exactly the output's
-  // position in the arena; with kSameBytes, the bounds of two dynamic tensors may differ in bytes. O(n log n) in the operands, including list elements.
+  // position in the arena; with kSameBytes, the bounds of two dynamic tensors may differ in bytes.
+  // O(n log n) in the operands, including list elements.
   absl::Status Check(absl::Span<const uint32_t> arguments, absl::Span<const uint32_t> outputs,
                      bool in_place, OutputOverArgument over, const MetadataPath& path);
 

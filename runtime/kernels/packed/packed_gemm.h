@@ -11,8 +11,8 @@
 // from the exact result. With m <= 3, four or two interleaved sums; with a factor, the sum of the K
 // blocks' sums, within the same bound. A result does not depend on the range that is computed: any
 // division of rows and columns among threads gives the same bits. Instruction sets give different
-// bits. Subnormal operands and results count as 0 (runtime/core/flush_subnormals.h), which changes a
-// sum by at most 2^-126 Σ (|a| + |b| + 1).
+// bits. Subnormal operands and results count as 0 (runtime/core/flush_subnormals.h), which changes
+// a sum by at most 2^-126 Σ (|a| + |b| + 1).
 #ifndef BELAY_RUNTIME_KERNELS_PACKED_PACKED_GEMM_H_
 #define BELAY_RUNTIME_KERNELS_PACKED_PACKED_GEMM_H_
 
