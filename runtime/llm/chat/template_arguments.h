@@ -23,7 +23,7 @@ absl::StatusOr<int64_t> IntArgument(std::string_view what, const TemplateValue& 
 absl::StatusOr<const std::string*> TextArgument(std::string_view what, const TemplateValue& value);
 
 // Returns the name of a method of Python that `object` has, with static lifetime; also of methods
-// that are not supported, which CallMethod refuses. nullopt: there is none of this name.
+// that are not supported, which CallMethod refuses. nullopt: no such method.
 std::optional<std::string_view> FindMethod(const TemplateValue& object, std::string_view name);
 
 }  // namespace belay::llm
