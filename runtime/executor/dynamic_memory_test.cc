@@ -201,6 +201,31 @@ TEST_F(MethodTest, CopiesOfLargeInputsFollowTheCall) {
               StatusIs(kExhausted, HasSubstr("input 0 'x': a copy: memory for the sizes of")));
 }
 
+// When a call begins, the outputs of its kernels have the sizes of the call before.
+TEST_F(MethodTest, WorkingMemoryFollowsOutputsThatGrow) {
+  const uint32_t x =
+      forward_.Input("x", kF32, {kBound}, {{.dim = 0, .min = 0, .max = kBound, .symbol = "n"}});
+  const uint32_t y = forward_.Arena(kF32, {kBound}, 1);
+  forward_.Call("test.scratch_of_output.default", {x}, {y});
+  forward_.Output(y);
+  Program::Options options;
+  options.limits.scratch_bytes = 40'000;
+  ASSERT_OK_AND_ASSIGN(Method method, Load(options));
+  for (const int64_t elements : {10, 1000, 10, 10'000, 10'001, 100}) {
+    const TestTensor input =
+        TestTensor::Of<float>({elements}, std::vector<float>(static_cast<size_t>(elements), 1));
+    ASSERT_OK(method.SetInput(0, input.view()));
+    const absl::Status status = method.Execute();
+    if (elements > 10'000) {
+      EXPECT_THAT(status, StatusIs(kExhausted, HasSubstr("it needs 40004 bytes of working memory, "
+                                                         "the limit 'scratch_bytes' is 40000")));
+    } else {
+      ASSERT_OK(status);
+      EXPECT_EQ(Floats(method.GetOutput(0)).back(), 2);
+    }
+  }
+}
+
 TEST_F(MethodTest, WorkingMemoryFollowsTheCall) {
   const uint32_t x =
       forward_.Input("x", kF32, {kBound}, {{.dim = 0, .min = 0, .max = kBound, .symbol = "n"}});

@@ -469,23 +469,32 @@ absl::Status MethodCode::RunKernel(Record& record) {
   if (record.reads_call) {
     ABSL_RETURN_IF_ERROR(kernel.read_call(record.context, kernel.signature, call));
   }
-  if (record.checks_scratch) [[unlikely]] {
-    const uint64_t bytes = kernel.ScratchBytes(record.context);
-    if (bytes > std::min(program_->limits().scratch_bytes, checked_scratch_)) {
-      return ScratchError(bytes);
-    }
-    if (bytes > committed_scratch_) {
-      if (memory_ != nullptr) {
-        ABSL_RETURN_IF_ERROR(
-            memory_->Take(bytes - committed_scratch_, "working memory for the sizes of this call"));
-      }
-      ABSL_RETURN_IF_ERROR(scratch_.Commit(0, bytes));
-      committed_scratch_ = static_cast<size_t>(bytes);
-    }
-    record.context =
-        ContextOf(record, record.context.num_arguments(), record.context.num_outputs());
-  }
+  if (!record.checks_scratch) return kernel.run_call(record.context, call);
+  // Until the kernel resizes its outputs, they have the sizes of an earlier call, so that this amount
+  // is an estimate. If it is too small, the kernel fails before it computes.
+  const uint64_t most = std::min(program_->limits().scratch_bytes, checked_scratch_);
+  const uint64_t estimate = kernel.ScratchBytes(record.context);
+  if (estimate <= most) CommitScratch(record, estimate).IgnoreError();
+  const absl::Status status = kernel.run_call(record.context, call);
+  if (!absl::IsInternal(status)) return status;
+  const uint64_t bytes = kernel.ScratchBytes(record.context);
+  if (bytes > most) return ScratchError(bytes);
+  if (bytes <= committed_scratch_) return status;
+  ABSL_RETURN_IF_ERROR(CommitScratch(record, bytes));
   return kernel.run_call(record.context, call);
+}
+
+absl::Status MethodCode::CommitScratch(Record& record, uint64_t bytes) {
+  if (bytes > committed_scratch_) {
+    if (memory_ != nullptr) {
+      ABSL_RETURN_IF_ERROR(
+          memory_->Take(bytes - committed_scratch_, "working memory for the sizes of this call"));
+    }
+    ABSL_RETURN_IF_ERROR(scratch_.Commit(0, bytes));
+    committed_scratch_ = static_cast<size_t>(bytes);
+  }
+  record.context = ContextOf(record, record.context.num_arguments(), record.context.num_outputs());
+  return absl::OkStatus();
 }
 
 absl::Status MethodCode::CheckOutputs(const Record& record) {

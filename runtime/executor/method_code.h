@@ -136,6 +136,8 @@ class MethodCode {
   // are accessed through their slots.
   bool IsFixed(absl::Span<const uint32_t> arguments) const;
   absl::Status RunKernel(Record& record);
+  // Commits working memory of a call with `checks_scratch`.
+  absl::Status CommitScratch(Record& record, uint64_t bytes);
   absl::Status ScratchError(uint64_t bytes) const;
   // Whether the sizes of all tensors among the values, including list elements, are known at load.
   bool IsStatic(absl::Span<const uint32_t> values) const;

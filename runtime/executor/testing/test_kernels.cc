@@ -180,6 +180,12 @@ absl::Status Scratch(KernelContext& context, const TensorCall& call) {
 
 uint64_t ScratchBytes(const KernelContext&, const TensorCall& call) { return call.a->nbytes(); }
 
+// As Scratch, with the working memory computed from the planned output.
+uint64_t ScratchOfOutput(const KernelContext& context, const TensorCall&) {
+  const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
+  return out.ok() ? (*out)->nbytes() : 0;
+}
+
 absl::Status Fail(KernelContext&, const NoArguments&) { return absl::InternalError("out of luck"); }
 
 absl::Status SetNone(KernelContext& context, const NoArguments&) {
@@ -237,6 +243,8 @@ constexpr Kernel kKernels[] = {
     KernelRow<&LessTensor>("test.less_tensor.default", "a b", "LessTensor", kEngine),
     KernelRow<&Split>("test.split.default", "a", "Split", kEngine),
     KernelRow<&Scratch, nullptr, &ScratchBytes>("test.scratch.default", "a", "Scratch", kEngine),
+    KernelRow<&Scratch, nullptr, &ScratchOfOutput>("test.scratch_of_output.default", "a",
+                                                   "ScratchOfOutput", kEngine),
     KernelRow<&Twice>("test.twice.default", "a", "Twice", kEngine),
     KernelRow<&Fail>("test.fail.default", "-> 0", "Fail", kEngine),
     KernelRow<&SetNone>("test.none.default", "a", "SetNone", kEngine),
