@@ -1,5 +1,6 @@
 // convolution with one, two or three spatial dimensions, plain and transposed.
 #include <algorithm>
+#include <optional>
 
 #include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
@@ -178,7 +179,7 @@ void ScatterTap(const ConvGeometry& g, const float* products, const int64_t* k, 
 
 // Scratch memory of a transposed convolution, in floats.
 struct TransposedScratch {
-  uint64_t panels, matrix, products;
+  uint64_t panels, channels, plane;
   int64_t rows;  // of one GEMM: kernel positions of filters
 
   TransposedScratch(const KernelContext& context, const ConvGeometry& g)
@@ -188,10 +189,19 @@ struct TransposedScratch {
     constexpr int64_t kMostProducts = int64_t{1} << 18, kLeastRows = 16;
     const int64_t all = TransposedRows(g), least = std::max(g.group_filters(), kLeastRows);
     rows = std::min(all, std::max(least, kMostProducts / std::max<int64_t>(g.plane(), 1)));
-    matrix = static_cast<uint64_t>(rows) * static_cast<uint64_t>(g.group_channels());
-    products = static_cast<uint64_t>(rows) * static_cast<uint64_t>(g.plane());
+    channels = static_cast<uint64_t>(g.group_channels());
+    plane = static_cast<uint64_t>(g.plane());
   }
-  uint64_t total() const { return panels + matrix + products; }
+  uint64_t matrix() const { return static_cast<uint64_t>(rows) * channels; }
+  uint64_t total() const { return panels + static_cast<uint64_t>(rows) * (channels + plane); }
+  // Takes fewer rows at once if more do not fit into `floats`: a smaller image prefers more rows
+  // than the largest one, for which memory was planned. One row needs no more than then.
+  void Fit(uint64_t floats) {
+    const uint64_t of_rows = floats < panels ? 0 : floats - panels;
+    const uint64_t most = of_rows / std::max<uint64_t>(channels + plane, 1);
+    rows = static_cast<int64_t>(
+        std::max<uint64_t>(std::min<uint64_t>(most, static_cast<uint64_t>(rows)), 1));
+  }
   // Wraps if the weight is too large for int64.
   static int64_t TransposedRows(const ConvGeometry& g) {
     return static_cast<int64_t>(static_cast<uint64_t>(g.group_filters()) *
@@ -200,11 +210,11 @@ struct TransposedScratch {
 };
 
 // GEMMs of [filters * kernel positions, channels] x [channels, image elements], some rows at a time.
-void Transposed(const KernelContext& context, const ConvGeometry& g, const float* input,
-                const float* weight, const float* bias, float* out, float* scratch) {
-  const TransposedScratch parts(context, g);
+void Transposed(const KernelContext& context, const ConvGeometry& g, const TransposedScratch& parts,
+                const float* input, const float* weight, const float* bias, float* out,
+                float* scratch) {
   float* matrix = scratch + parts.panels;
-  float* products = matrix + parts.matrix;
+  float* products = matrix + parts.matrix();
   const int64_t filters = g.group_filters(), channels = g.group_channels(), taps = g.taps(),
                 rows = TransposedScratch::TransposedRows(g);
   for (int64_t n = 0; n < g.batch; ++n) {
@@ -324,8 +334,22 @@ absl::Status Convolution(KernelContext& context, const ConvolutionCall<KernelArg
   if (out->numel() == 0) return absl::OkStatus();
   const ConvGeometry g = GeometryOf(*input, *weight, *out, p);
   ABSL_RETURN_IF_ERROR(CheckReach(g));
-  const uint64_t own = OwnScratch(context, g, p.transposed);
-  const uint64_t total = own + CopyOf(input) + CopyOf(weight) + CopyOf(bias) + CopyOf(out);
+  const uint64_t copies = CopyOf(input) + CopyOf(weight) + CopyOf(bias) + CopyOf(out);
+  const uint64_t planned = context.scratch().size() / sizeof(float);
+  const uint64_t room_of_call = planned < copies ? 0 : planned - copies;
+  uint64_t own = OwnScratch(context, g, p.transposed);
+  std::optional<TransposedScratch> transposed;
+  bool channels_last = false;
+  if (p.transposed) {
+    transposed.emplace(context, g);
+    transposed->Fit(room_of_call);
+    own = transposed->total();
+  } else if (ChannelsLastScratch::Uses(g)) {
+    // Weights of dynamic sizes may be depthwise, although those that memory was planned for are not.
+    channels_last = own <= room_of_call;
+    if (!channels_last) own = 0;
+  }
+  const uint64_t total = own + copies;
   ABSL_ASSIGN_OR_RETURN(float* scratch, ScratchArray<float>(context, static_cast<int64_t>(total)));
   float* room = scratch + own;
   const float* const in = FloatsOf(input, room);
@@ -333,9 +357,9 @@ absl::Status Convolution(KernelContext& context, const ConvolutionCall<KernelArg
   const float* const b = FloatsOf(bias, room);
   const bool direct = IsRowMajorF32(*out);
   float* to = direct ? out->as<float>() : room;
-  if (p.transposed) {
-    Transposed(context, g, in, w, b, to, scratch);
-  } else if (ChannelsLastScratch::Uses(g)) {
+  if (transposed.has_value()) {
+    Transposed(context, g, *transposed, in, w, b, to, scratch);
+  } else if (channels_last) {
     DepthwiseChannelsLast(context, g, in, w, b, to, scratch);
   } else if (g.depthwise()) {
     Depthwise(context, g, in, w, b, to);

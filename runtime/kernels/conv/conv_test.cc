@@ -1,5 +1,17 @@
 // All kinds of convolutions against the reference kernel.
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "gtest/gtest.h"
+#include "runtime/core/arena.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/testing.h"
+#include "runtime/core/thread_pool.h"
+#include "runtime/kernel_interface/kernel_registry.h"
+#include "runtime/kernel_interface/test_outputs.h"
+#include "runtime/kernels/conv/conv.h"
 #include "runtime/kernels/kernel_comparison.h"
 
 namespace belay {
@@ -81,6 +93,71 @@ TEST(ConvTest, HalfPrecisionAndOtherLayouts) {
       for (DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
         for (Layout layout : {Layout::kRowMajor, Layout::kChannelsLast, Layout::kGaps}) {
           ASSERT_TRUE(comparison.Compare(CallOf(form, 2, transposed, dtype, layout, true)));
+        }
+      }
+    }
+  }
+}
+
+// Calls the kernel for an image of `side` x `side` with the working memory that it requests for an
+// image of `planned` x `planned`, on that many threads; returns the status and the result.
+absl::StatusOr<std::vector<float>> RunWithMemoryOf(const Form& form, bool transposed,
+                                                   int64_t planned, int64_t side, int threads) {
+  ThreadPool pool(threads);
+  FixedOutputs allocator;
+  KernelRegistry kernels;
+  ABSL_RETURN_IF_ERROR(kernels.Add(ConvHighwayKernels()));
+  const Kernel* kernel = nullptr;
+  AlignedBuffer memory;
+  std::vector<float> result;
+  for (const int64_t size : {planned, side}) {
+    const int64_t out_size = transposed ? size + form.kernel - 1 : size - form.kernel + 1;
+    const Sizes weights =
+        transposed ? Sizes{form.channels, form.filters / form.groups, form.kernel, form.kernel}
+                   : Sizes{form.filters, form.channels / form.groups, form.kernel, form.kernel};
+    const auto numbers = [](const Sizes& sizes) {
+      std::vector<float> elements(static_cast<size_t>(*NumElements(sizes)));
+      for (size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<float>(i % 13) - 6;
+      return TestTensor::Of<float>(sizes, elements);
+    };
+    const TestTensor x = numbers({1, form.channels, size, size}), weight = numbers(weights);
+    const TestTensor out =
+        TestTensor::Zeros(DType::kFloat32, {1, form.filters, out_size, out_size});
+    EValue one(int64_t{1}), zero(int64_t{0});
+    EValue *const ones[] = {&one, &one}, *const zeros[] = {&zero, &zero};
+    EValue arguments[] = {EValue(x.view()),       EValue(weight.view()),   EValue(),
+                          EValue(ListView{ones}), EValue(ListView{zeros}), EValue(ListView{ones}),
+                          EValue(transposed),     EValue(ListView{zeros}), EValue(form.groups)};
+    std::vector<EValue*> slots;
+    for (EValue& argument : arguments) slots.push_back(&argument);
+    EValue output(out.view());
+    EValue* const outputs[] = {&output};
+    if (kernel == nullptr) {
+      const KernelContext context(slots, outputs, &allocator, {}, &pool);
+      kernel = kernels.Find("aten.convolution.default", context);
+      if (kernel == nullptr) return absl::NotFoundError("no kernel");
+      ABSL_ASSIGN_OR_RETURN(memory, AlignedBuffer::Create(kernel->ScratchBytes(context)));
+      continue;
+    }
+    KernelContext context(slots, outputs, &allocator, memory.span(), &pool);
+    ABSL_RETURN_IF_ERROR(kernel->Run(context));
+    result.assign(out.view().as<const float>(), out.view().as<const float>() + out.view().numel());
+  }
+  return result;
+}
+
+TEST(ConvTest, WorkingMemorySufficesForSmallerImages) {
+  const Form forms[] = {
+      {256, 256, 1, 0, 3, 1, 0, 1}, {16, 16, 16, 0, 3, 1, 0, 1}, {8, 24, 2, 0, 2, 1, 0, 1}};
+  for (const Form& form : forms) {
+    for (const bool transposed : {false, true}) {
+      for (const int64_t side : {3, 4, 7, 8, 11, 16}) {
+        ASSERT_OK_AND_ASSIGN(const std::vector<float> want,
+                             RunWithMemoryOf(form, transposed, side, side, 1));
+        for (const int threads : {1, 3}) {
+          ASSERT_OK_AND_ASSIGN(const std::vector<float> got,
+                               RunWithMemoryOf(form, transposed, 32, side, threads));
+          EXPECT_EQ(got, want) << side << ", " << threads << " threads";
         }
       }
     }
