@@ -38,6 +38,29 @@ TEST(ArgumentFormsTest, AttentionHeadSizesAndMasks) {
                {query, zeros, value, B({1, 2}, {0, 1})}, {F({1, 1, 1, 2}, {0, 4})});
 }
 
+TEST(ArgumentFormsTest, AttentionOfHalfPrecisionComputesInFloat32) {
+  // The scores 64 and 64.03125 are the same number in bfloat16 and, after scaling, in float16.
+  const double weight = 1 / (1 + std::exp(-0.03125));
+  const double want = 1024 * weight;
+  for (const DType dtype : {DType::kFloat16, DType::kBFloat16}) {
+    const auto of = [&](std::vector<double> elements) {
+      return Values{dtype, {1, 1, static_cast<int64_t>(elements.size()) / 2, 2}, elements};
+    };
+    ExpectValues("aten.scaled_dot_product_attention.default(%a, %b, %c, scale=1.0)",
+                 {of({8, 0.03125}), of({8, 0, 8, 1}), of({0, 0, 1024, 1024})}, {of({want, want})},
+                 {.rtol = 1.0 / 256});
+  }
+}
+
+// Rows without elements have equal scores.
+TEST(ArgumentFormsTest, AttentionOfHeadsWithoutElements) {
+  for (const char* call : {"aten.scaled_dot_product_attention.default(%a, %b, %c)",
+                           "aten.scaled_dot_product_attention.default(%a, %b, %c, scale=2.0)"}) {
+    ExpectValues(call, {F({1, 1, 1, 0}, {}), F({1, 1, 2, 0}, {}), F({1, 1, 2, 1}, {1, 3})},
+                 {F({1, 1, 1, 1}, {2})}, {.symbolic_empty = true});
+  }
+}
+
 TEST(ArgumentFormsTest, HistogramsWithIntegerLimits) {
   ExpectValues("aten.histogram.bin_ct(%a, 2, range=[0,4])", {F({4}, {0, 1, 3, 4})},
                {F({2}, {2, 2}), F({3}, {0, 2, 4})});

@@ -16,11 +16,11 @@ struct Attended {
 };
 
 // softmax(query @ key^T * scale + mask) @ value, as in PyTorch's
-// _scaled_dot_product_attention_math. Rows with only -inf scores give zeros. `shared` enables
-// grouped-query attention (several query heads share a key head).
+// _scaled_dot_product_attention_math: half precision computes in float32, since scores of half
+// precision have an absolute error that the exponential multiplies. Rows with only -inf scores give
+// zeros. `shared` enables grouped-query attention (several query heads share a key head).
 Attended Attend(OpBuilder& b, const OpCall& c, bool shared) {
-  const Argument query = c["query"];
-  Argument key = c["key"], value = c["value"];
+  Argument query = c["query"], key = c["key"], value = c["value"];
   Argument mask = c["attn_mask"];
   const bool causal = c.Bool("is_causal");
   if (!b.ok()) return {};
@@ -29,6 +29,9 @@ Attended Attend(OpBuilder& b, const OpCall& c, bool shared) {
     b.Invalid("attention: expected operands of at least two dimensions");
   }
   if (!b.ok()) return {};
+  const DType dtype = b.dtype(query), computes = ComputeDtype(dtype);
+  for (Argument* operand : {&query, &key, &value}) *operand = Cast(b, *operand, computes);
+  if (!mask.is_none() && b.dtype(mask) == dtype) mask = Cast(b, mask, computes);
   if (shared) {
     const SymInt repeats = FloorDiv(b.size(query, -3), b.size(key, -3));
     const Argument times = b.Size(repeats);
@@ -40,8 +43,9 @@ Attended Attend(OpBuilder& b, const OpCall& c, bool shared) {
   Argument scaled_query, scaled_key;
   const Argument transposed = Transpose(b, key, -2, -1);
   if (c["scale"].is_none() && !b.size(query, -1).AsInt().has_value()) {
-    const Argument root =
-        b.Call("torch.sym_sqrt", {b.Call("_operator.truediv", {1.0, b.size(query, -1)})});
+    // Heads without elements have no scores to scale.
+    const Argument size = b.Call("torch.sym_max", {1, b.Size(b.size(query, -1))});
+    const Argument root = b.Call("torch.sym_sqrt", {b.Call("_operator.truediv", {1.0, size})});
     const Argument scale = b.Call("torch.sym_sqrt", {root});
     scaled_query = Mul(b, query, scale);
     scaled_key = Mul(b, transposed, scale);
@@ -80,7 +84,7 @@ Attended Attend(OpBuilder& b, const OpCall& c, bool shared) {
   if (c.Double("dropout_p") != 0) {
     weights = b.Call("aten.native_dropout.default", {weights, c["dropout_p"], true});
   }
-  return {b.Call("aten.matmul.default", {weights, value}), scores};
+  return {Cast(b, b.Call("aten.matmul.default", {weights, value}), dtype), scores};
 }
 
 std::vector<Argument> ScaledDotProductAttention(OpBuilder& b, const OpCall& c) {
@@ -91,9 +95,8 @@ std::vector<Argument> ScaledDotProductAttention(OpBuilder& b, const OpCall& c) {
 std::vector<Argument> FlashAttention(OpBuilder& b, const OpCall& c) {
   const Attended attended = Attend(b, c, false);
   if (!b.ok()) return {};
-  const Argument scores = Cast(b, attended.scores, ComputeDtype(b.dtype(attended.scores)));
   return {attended.output,
-          b.Call("aten.logsumexp.default", {scores, std::vector<int64_t>{-1}, false})};
+          b.Call("aten.logsumexp.default", {attended.scores, std::vector<int64_t>{-1}, false})};
 }
 
 // --- Layers that PyTorch fuses in inference ---

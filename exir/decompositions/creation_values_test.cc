@@ -157,6 +157,15 @@ TEST(IndexingValuesTest, UncheckedIndices) {
                {F({2}, {1, 14})});
 }
 
+TEST(IndexingValuesTest, MaskedIndicesOfEmptyTensorsAreFilled) {
+  ExpectValues("aten._unsafe_masked_index.default(%a, %b, [%c], 7)",
+               {F({0}, {}), B({3}, {1, 0, 1}), I({3}, {1, 99, 0})}, {F({3}, {7, 7, 7})});
+  ExpectValues("aten._unsafe_masked_index.default(%a, %b, [none, %c], 7)",
+               {F({2, 0}, {}), B({2}, {1, 0}), I({2}, {0, 1})}, {F({2, 2}, {7, 7, 7, 7})});
+  ExpectValues("aten._unsafe_masked_index_put_accumulate.default(%a, %b, [%c], %d)",
+               {F({0}, {}), B({2}, {0, 0}), I({2}, {1, -9}), F({2}, {5, 6})}, {F({0}, {})});
+}
+
 TEST(IndexingValuesTest, OneHotAndIsIn) {
   ExpectValues("aten.one_hot.default(%a, 3)", {I({2}, {2, 0})}, {I({2, 3}, {0, 0, 1, 1, 0, 0})});
   ExpectDecompositionError("aten.one_hot.default(%a)", {I({2}, {2, 0})}, {I({2, 3}, {})},

@@ -105,14 +105,22 @@ std::vector<Argument> ClampedIndices(OpBuilder& b, const OpCall& c) {
   }
   return indices;
 }
-// Uses `fill` where the mask is false.
+// Uses `fill` where the mask is false, and everywhere if the tensor has no elements: then the
+// indices, clamped to -1, are those of a tensor of `fill` with one element per empty dimension.
 std::vector<Argument> MaskedIndex(OpBuilder& b, const OpCall& c) {
-  if (b.meta(c["self"]).NumElements() == SymInt(0))
-    b.Unsupported("_unsafe_masked_index of nothing");
-  const Argument taken = b.Call("aten.index.Tensor", {c["self"], Argument(ClampedIndices(b, c))});
+  const Argument& self = c["self"];
+  const std::vector<Argument> indices = ClampedIndices(b, c);
+  if (b.meta(self).NumElements() == SymInt(0)) {
+    std::vector<SymInt> sizes = b.sizes(self);
+    std::replace(sizes.begin(), sizes.end(), SymInt(0), SymInt(1));
+    return {
+        b.Call("aten.index.Tensor", {Full(b, sizes, c["fill"], b.dtype(self)), Argument(indices)})};
+  }
+  const Argument taken = b.Call("aten.index.Tensor", {self, Argument(indices)});
   return {Where(b, c["mask"], taken, c["fill"])};
 }
 std::vector<Argument> MaskedIndexPut(OpBuilder& b, const OpCall& c) {
+  if (b.meta(c["self"]).NumElements() == SymInt(0)) return {Clone(b, c["self"])};
   const Argument values = Where(b, c["mask"], c["values"], 0);
   return {
       b.Call("aten.index_put.default", {c["self"], Argument(ClampedIndices(b, c)), values, true})};
@@ -334,7 +342,22 @@ std::vector<Argument> UniqueAlong(OpBuilder& b, const OpCall& c) {
   if (c.Bool("return_counts")) results[2] = Lengths(b, positions, count);
   return results;
 }
+// With dim=-1, the exporter declares the sizes before and after "dimension -1": all of them twice.
+void RefuseLastDimension(OpBuilder& b, const OpCall& c) {
+  if (!c.IsNone("dim") && c.Int("dim") == -1) {
+    b.Unsupported(
+        "dim=-1, for which the exporter declares sizes that PyTorch does not return: count the "
+        "dimension from 0");
+  }
+}
+std::vector<Argument> UniqueDim(OpBuilder& b, const OpCall& c) {
+  RefuseLastDimension(b, c);
+  if (!b.ok()) return {};
+  return UniqueAlong<true>(b, c);
+}
 std::vector<Argument> UniqueConsecutive(OpBuilder& b, const OpCall& c) {
+  RefuseLastDimension(b, c);
+  if (!b.ok()) return {};
   const bool flattens = c.IsNone("dim") || b.rank(c["self"]) == 1;
   return flattens ? Unique<false>(b, c) : UniqueAlong<false>(b, c);
 }
@@ -426,7 +449,7 @@ constexpr Decomposition kDecompositions[] = {
     {"aten.nonzero_static.default", NonzeroStatic},
     {"aten.searchsorted.Scalar", PlaceOfNumber},
     {"aten.unique_consecutive.default", UniqueConsecutive},
-    {"aten.unique_dim.default", UniqueAlong<true>},
+    {"aten.unique_dim.default", UniqueDim},
     {"aten.nonzero_numpy.default", NonzeroPerDimension},
     {"aten.narrow.Tensor", NarrowByTensor},
     {"aten.one_hot.default", OneHot},

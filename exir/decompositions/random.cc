@@ -126,6 +126,29 @@ Argument Integers(OpBuilder& b, const OpArgument& low, const OpArgument& high,
                   const OpArgument& size, DType dtype) {
   return b.Call("aten.randint.low", {low, high, size}, {{"dtype", dtype}});
 }
+// Without a generator, these are the operators of the default one.
+bool HasDefaultGenerator(OpBuilder& b, const OpCall& c) {
+  if (!c.IsNone("generator")) b.Unsupported("a generator of the caller's");
+  return b.ok();
+}
+std::vector<Argument> RandGenerator(OpBuilder& b, const OpCall& c) {
+  if (!HasDefaultGenerator(b, c)) return {};
+  return {b.Call("aten.rand.default", {c["size"]}, {{"dtype", c["dtype"]}})};
+}
+std::vector<Argument> RandnGenerator(OpBuilder& b, const OpCall& c) {
+  if (!HasDefaultGenerator(b, c)) return {};
+  return {b.Call("aten.randn.default", {c["size"]}, {{"dtype", c["dtype"]}})};
+}
+std::vector<Argument> RandpermGenerator(OpBuilder& b, const OpCall& c) {
+  if (!HasDefaultGenerator(b, c)) return {};
+  return {b.Call("aten.randperm.default", {c["n"]}, {{"dtype", c["dtype"]}})};
+}
+template <bool kHasLow>
+std::vector<Argument> RandintGenerator(OpBuilder& b, const OpCall& c) {
+  if (!HasDefaultGenerator(b, c)) return {};
+  const OpArgument low = kHasLow ? OpArgument(c["low"]) : OpArgument(0);
+  return {Integers(b, low, c["high"], c["size"], c.DtypeOr("dtype", DType::kInt64))};
+}
 std::vector<Argument> RandintBelow(OpBuilder& b, const OpCall& c) {
   return {Integers(b, 0, c["high"], c["size"], c.DtypeOr("dtype", DType::kInt64))};
 }
@@ -226,9 +249,9 @@ std::vector<Argument> OtherDropout(OpBuilder& b, const OpCall& c) {
   const double p = c.Double("p");
   if (!c.Bool("train") || p == 0) return {x};
   if (!(p > 0 && p <= 1)) b.Invalid(absl::StrCat("p: expected a number from 0 to 1, got ", p));
+  if (b.ok() && p == 1) return {Mul(b, x, 0)};
   if (kChannels && b.rank(x) < 2) b.Invalid("feature dropout: expected at least 2 dimensions");
   if (!b.ok()) return {};
-  if (p == 1) return {Mul(b, x, 0)};
   Argument like = x;
   if (kChannels) {
     std::vector<SymInt> sizes = b.sizes(x);
@@ -281,12 +304,17 @@ constexpr Decomposition kDecompositions[] = {
     {"aten.normal.float_Tensor", NormalOf},
     {"aten.normal.float_float", NormalSized},
     {"aten.normal_functional.default", NormalLike},
+    {"aten.rand.generator", RandGenerator},
     {"aten.randint.default", RandintBelow},
+    {"aten.randint.generator", RandintGenerator<false>},
+    {"aten.randint.low_generator", RandintGenerator<true>},
     {"aten.randint_like.default", RandintLike},
     {"aten.randint_like.low_dtype", RandintLike},
+    {"aten.randn.generator", RandnGenerator},
     {"aten.random.default", Randoms},
     {"aten.random.from", Randoms},
     {"aten.random.to", Randoms},
+    {"aten.randperm.generator", RandpermGenerator},
     {"aten.rrelu.default", RRelu},
     {"aten.rrelu_with_noise_functional.default", RReluWithNoise},
     {"aten.uniform.default", Uniforms},

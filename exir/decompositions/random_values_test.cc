@@ -36,6 +36,17 @@ TEST(RandomValuesTest, EmptyRanges) {
                {F({2, 1}, {1, -1}), F({2, 1}, {1, 0.5})});
 }
 
+TEST(RandomValuesTest, OperatorsWithTheDefaultGenerator) {
+  const ExpectOptions types_only = {.values = false};
+  ExpectValues("aten.rand.generator([2], generator=none)", {}, {F({2}, {0, 0})}, types_only);
+  ExpectValues("aten.randn.generator([2], generator=none, dtype=dtype:f64)", {}, {D({2}, {0, 0})},
+               types_only);
+  ExpectValues("aten.randint.generator(1, [2], generator=none)", {}, {I({2}, {0, 0})});
+  ExpectValues("aten.randint.low_generator(5, 6, [2], generator=none, dtype=dtype:f32)", {},
+               {F({2}, {5, 5})});
+  ExpectValues("aten.randperm.generator(1, generator=none)", {}, {I({1}, {0})});
+}
+
 TEST(RandomValuesTest, DrawsOnlyNonzeroWeight) {
   const Values weights = F({2, 3}, {0, 2, 0, 0, 0, 1});
   ExpectValues("aten.multinomial.default(%a, 1)", {weights}, {I({2, 1}, {1, 2})});
@@ -65,6 +76,13 @@ TEST(RandomValuesTest, RejectsInvalidParameters) {
   refused("aten.random.from(%a, 5, 5)", "expected more than low, 5, got 5");
   refused("aten.alpha_dropout.default(%a, 2.0, true)", "p: expected a number from 0 to 1, got 2");
   refused("aten.feature_dropout.default(%a, 0.5, true)", "expected at least 2 dimensions");
+}
+
+// PyTorch checks the dimensions only where it draws numbers.
+TEST(RandomValuesTest, CertainDropoutOfVectors) {
+  const Values x = F({2}, {1, 2});
+  ExpectValues("aten.feature_dropout.default(%a, 1.0, true)", {x}, {F({2}, {0, 0})});
+  ExpectValues("aten.feature_dropout.default(%a, 0.0, true)", {x}, {x});
 }
 
 }  // namespace

@@ -129,6 +129,8 @@ TEST(RefusedCallsTest, Indexing) {
        "embedding_bag: a padding counted from an unknown end"},
       {"aten.unique_dim.default(%s, 0)", "unique rows of an unsupported size"},
       {"aten.unique_dim.default(%c, 0)", "unique slices of a tensor without dimensions"},
+      {"aten.unique_dim.default(%x, -1)", "count the dimension from 0"},
+      {"aten.unique_consecutive.default(%x, dim=-1)", "count the dimension from 0"},
       {"aten.pad_sequence.default([%v,%sv])", "pad_sequence: sequences of unknown length"},
   });
 }

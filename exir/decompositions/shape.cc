@@ -112,10 +112,14 @@ std::vector<Argument> ViewAsSizes(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten.view.default", {c["self"], c["size"]})};
 }
 
-// Transposes matrices; also conjugates if kConjugate.
+// Transposes matrices; also conjugates if kConjugate. As in PyTorch, a tensor without dimensions is
+// its own transpose.
 template <bool kConjugate>
 std::vector<Argument> LastTransposed(OpBuilder& b, const OpCall& c) {
   const Argument& x = c["self"];
+  if (b.rank(x) == 0) {
+    return {kConjugate && IsComplex(b.dtype(x)) ? Unary(b, "_conj_physical", x) : Clone(b, x)};
+  }
   if (b.rank(x) < 2) b.Invalid("expected at least two dimensions");
   const Argument result = Transpose(b, x, -2, -1);
   return {kConjugate && IsComplex(b.dtype(x)) ? Unary(b, "_conj_physical", result) : result};

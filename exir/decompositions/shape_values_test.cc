@@ -45,6 +45,10 @@ TEST(ShapeValuesTest, Permutations) {
         "aten.moveaxis.intlist(%a, [0, 1], [1, 0])"}) {
     ExpectValues(call, {x}, {t});
   }
+  for (const char* call : {"aten.mT.default(%a)", "aten.mH.default(%a)", "aten.adjoint.default(%a)",
+                           "aten.matrix_H.default(%a)"}) {
+    ExpectValues(call, {F({}, {3})}, {F({}, {3})});
+  }
   ExpectValues("aten.movedim.intlist(%a, [2], [0])", {F({1, 2, 3}, x.elements)},
                {F({3, 1, 2}, {1, 4, 2, 5, 3, 6})});
   ExpectValues("aten.numpy_T.default(%a)", {F({1, 2, 3}, x.elements)},
