@@ -382,6 +382,21 @@ TEST_F(ProgramsTest, ConvolutionAndDepthwiseShareAWeight) {
              {{RandomTensor({1, 1, 9, 9}, random_)}});
 }
 
+// Working memory is planned for the largest image. Narrower ones have more rows per strip.
+TEST_F(ProgramsTest, DepthwiseConvolutionsOfAnyWidth) {
+  const auto image = [&](int64_t height, int64_t width) {
+    return std::vector<exir::OwnedValue>{RandomTensor({1, 48, height, width}, random_)};
+  };
+  ExpectSame(
+      R"(program edge {
+    ranges { s0: [1,50] s1: [1,96] }
+    constants { state "w": f32[48,1,3,3] }
+    graph(%w: f32[48,1,3,3] parameter "w", %x: f32[1,48,s0,s1] user_input) {
+      %y: f32[1,48,s0,s1] = edge.aten.convolution.default(%x, %w, none, [1], [1], [1], false, [0], 48)
+      return (%y user_output) } })",
+      {image(50, 96), image(50, 64), image(12, 10), image(5, 60), image(50, 2), image(1, 1)});
+}
+
 TEST_F(ProgramsTest, CompilationHasLimits) {
   const exir::ExportedProgram program = ParseWithNumbers(kPerceptron, *ops_);
   {

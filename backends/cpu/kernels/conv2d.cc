@@ -60,9 +60,15 @@ CheckedInt StripSize(const TensorView& out) {
 // Computes a contiguous result of a depthwise convolution.
 absl::Status RunStrips(const KernelContext& context, const DepthwiseArgs& g, double work,
                        const TensorView& out) {
-  const int64_t rows = StripRows(out), row_size = g.out_width * g.channels;
-  ABSL_ASSIGN_OR_RETURN(float* const strips,
-                        ScratchArray<float>(context, StripSize(out) * context.num_threads()));
+  // Rows of a narrower image than the largest one are shorter, but a strip of them may be larger.
+  const int64_t row_size = g.out_width * g.channels;
+  const auto planned = static_cast<int64_t>(context.scratch().size() / sizeof(float)) /
+                       context.num_threads() / std::max<int64_t>(row_size, 1);
+  const auto most = std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(planned, 1)));
+  const int64_t rows = std::min(StripRows(out), static_cast<int64_t>(most));
+  ABSL_ASSIGN_OR_RETURN(
+      float* const strips,
+      ScratchArray<float>(context, CheckedInt(rows) * row_size * context.num_threads()));
   RunRanges(context, g.batch * g.out_height, 1, work, [&](int part, int64_t first, int64_t last) {
     DepthwiseArgs image = g;
     image.batch = 1;
