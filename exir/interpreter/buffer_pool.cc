@@ -49,6 +49,11 @@ absl::StatusOr<std::shared_ptr<std::byte>> BufferPool::Take(uint64_t bytes) {
       });
 }
 
+void BufferPool::Trim() {
+  const std::lock_guard lock(mutex_);
+  FreeUnused();
+}
+
 uint64_t BufferPool::slab_bytes() const {
   const std::lock_guard lock(mutex_);
   uint64_t bytes = 0;
@@ -77,7 +82,7 @@ void BufferPool::Return(uint64_t slab, size_t offset, size_t bytes) {
   AddFree(slab, offset, bytes);
 }
 
-absl::Status BufferPool::AddSlab(size_t bytes) {
+void BufferPool::FreeUnused() {
   for (auto it = slabs_.begin(); it != slabs_.end();) {
     const Slab& slab = *it->second;
     const size_t size = slab.memory.size();
@@ -85,6 +90,10 @@ absl::Status BufferPool::AddSlab(size_t bytes) {
     if (unused) free_.erase({size, it->first, 0});
     it = unused ? slabs_.erase(it) : std::next(it);
   }
+}
+
+absl::Status BufferPool::AddSlab(size_t bytes) {
+  FreeUnused();
   ABSL_ASSIGN_OR_RETURN(AlignedBuffer memory, AlignedBuffer::Create(bytes));
   ASAN_POISON_MEMORY_REGION(memory.data(), bytes);
   slabs_[num_slabs_] = std::make_shared<Slab>(Slab{std::move(memory), {}});

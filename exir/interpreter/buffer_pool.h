@@ -17,7 +17,7 @@ namespace belay::exir {
 
 // Places buffers in slabs: best fit, neighbors that are free are merged. The pages of released
 // buffers stay committed, so that the next buffer touches no new ones. A slab without buffers is
-// freed if a request needs another one. Thread-safe: owners may release buffers on any thread.
+// freed if a request needs another one, and by Trim. Thread-safe: owners may release buffers on any thread.
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
   // Size of slabs; larger requests have slabs of their own size.
@@ -30,6 +30,9 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   // logarithmic in the number of free blocks.
   //   kResourceExhausted  the memory can't be allocated
   absl::StatusOr<std::shared_ptr<std::byte>> Take(uint64_t bytes);
+
+  // Frees the slabs without buffers.
+  void Trim();
 
   // Bytes of all slabs.
   uint64_t slab_bytes() const;
@@ -49,6 +52,7 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   BufferPool() = default;
   void Return(uint64_t slab, size_t offset, size_t bytes);
   // Precondition of these: the caller holds `mutex_`.
+  void FreeUnused();
   absl::Status AddSlab(size_t bytes);
   void AddFree(uint64_t slab, size_t offset, size_t bytes);
   void RemoveFree(const FreeBlock& block);

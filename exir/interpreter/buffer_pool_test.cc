@@ -74,6 +74,20 @@ TEST(BufferPoolTest, UsesTheSmallestBlockThatFits) {
   EXPECT_EQ(fits.get(), address);
 }
 
+TEST(BufferPoolTest, TrimFreesSlabsWithoutBuffers) {
+  constexpr size_t kSlab = BufferPool::kSlabBytes;
+  const auto pool = BufferPool::Create();
+  ASSERT_OK_AND_ASSIGN(Buffer first, pool->Take(kSlab));
+  ASSERT_OK_AND_ASSIGN(const Buffer used, pool->Take(100));
+  pool->Trim();
+  EXPECT_EQ(pool->slab_bytes(), 2 * kSlab);
+  first.reset();
+  pool->Trim();
+  EXPECT_EQ(pool->slab_bytes(), kSlab);
+  ASSERT_OK_AND_ASSIGN(const Buffer next, pool->Take(kSlab));
+  EXPECT_EQ(pool->slab_bytes(), 2 * kSlab);
+}
+
 TEST(BufferPoolTest, FreesUnusedSlabsForLargerRequests) {
   constexpr size_t kSlab = BufferPool::kSlabBytes;
   const auto pool = BufferPool::Create();

@@ -400,7 +400,9 @@ absl::StatusOr<Interpreter> Interpreter::Create(const ExportedProgram& program,
 
 absl::StatusOr<std::vector<OwnedValue>> Interpreter::Run(absl::Span<const EValue> inputs) {
   Impl::RunState run;
-  return impl_->Run(inputs, run);
+  absl::StatusOr<std::vector<OwnedValue>> results = impl_->Run(inputs, run);
+  impl_->pool().Trim();
+  return results;
 }
 
 std::vector<std::string> Interpreter::StateNames() const {

@@ -26,6 +26,7 @@ class Interpreter::Impl {
     std::vector<std::string> callers;
   };
 
+  BufferPool& pool() { return *pool_; }
   // Creates state, constants and the interpreters of delegates. `missing` collects everything that
   // cannot be executed.
   absl::Status Prepare(int nesting, std::vector<std::string>& missing);
