@@ -17,7 +17,8 @@ namespace belay::exir {
 
 // Places buffers in slabs: best fit, neighbors that are free are merged. The pages of released
 // buffers stay committed, so that the next buffer touches no new ones. A slab without buffers is
-// freed if a request needs another one, and by Trim. Thread-safe: owners may release buffers on any thread.
+// freed if a request needs another one, and by Trim. Thread-safe: owners may release buffers on any
+// thread.
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
   // Size of slabs; larger requests have slabs of their own size.
