@@ -400,10 +400,10 @@ absl::StatusOr<Interpreter> Interpreter::Create(const ExportedProgram& program,
 
 absl::StatusOr<std::vector<OwnedValue>> Interpreter::Run(absl::Span<const EValue> inputs) {
   Impl::RunState run;
-  absl::StatusOr<std::vector<OwnedValue>> results = impl_->Run(inputs, run);
-  impl_->pool().Trim();
-  return results;
+  return impl_->Run(inputs, run);
 }
+
+void Interpreter::FreeUnusedMemory() { impl_->pool().Trim(); }
 
 std::vector<std::string> Interpreter::StateNames() const {
   std::vector<std::string> names;

@@ -85,6 +85,9 @@ class Interpreter {
   //   errors of operators, annotated with the node
   absl::StatusOr<std::vector<OwnedValue>> Run(absl::Span<const EValue> inputs);
 
+  // Frees the memory that a run keeps for the next one.
+  void FreeUnusedMemory();
+
   // Current value of a mutated buffer or parameter of this program; valid until the next Run,
   // SetState or ResetState. State that a delegate owns is also found by name.
   //   kNotFound  unknown state; the message lists the names

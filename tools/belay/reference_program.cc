@@ -66,8 +66,7 @@ std::vector<const exir::ConstantTensor*> LookupTables(const exir::ExportedProgra
     if (found == inputs.end()) continue;
     const exir::InputSpec& spec =
         program.signature.inputs[static_cast<size_t>(found - inputs.begin())];
-    const exir::ConstantTensor* constant =
-        exir::NamesTensor(spec.kind) ? program.FindConstant(spec) : nullptr;
+    const exir::ConstantTensor* constant = program.FindConstant(spec);
     if (constant != nullptr) tables.push_back(constant);
   }
   return tables;
@@ -77,6 +76,7 @@ absl::StatusOr<exir::CallOutcome> Interpret(exir::Interpreter& interpreter,
                                             const InputsOfCall& inputs, int call) {
   ABSL_ASSIGN_OR_RETURN(const CallInputs given, inputs(call));
   exir::CallOutcome done = exir::RunCall(interpreter, given.values);
+  interpreter.FreeUnusedMemory();  // the method, which runs next, has memory of its own
   ABSL_RETURN_IF_ERROR(Annotate(done.status, "interpreter"));
   return done;
 }
