@@ -141,10 +141,10 @@ absl::btree_set<std::string> ChangingState(const MethodPrograms& methods) {
   return changing;
 }
 
-// The passes that run on a method after the last round.
-std::vector<Pass> FinalPasses(const MethodPrograms& methods, const std::string& method,
+// The passes that run on a method after the last round. `changing`: ChangingState of all methods.
+std::vector<Pass> FinalPasses(const std::string& method,
+                              const absl::btree_set<std::string>& changing,
                               const PipelineOptions& options) {
-  const absl::btree_set<std::string> changing = ChangingState(methods);
   std::vector<Pass> passes;
   passes.push_back(PromoteBackendOps());
   if (options.quant_fusion_and_const_prop) passes.push_back(FuseQuantizedOps(changing));
@@ -491,8 +491,9 @@ absl::StatusOr<ProgramImage> LowerWithinBudget(MethodPrograms methods,
                         ToStageWithinBudget(std::move(methods), Stage::kLowered, options, report));
   PhaseClock clock(options, report);
   clock.Start("passes", 0.75);
+  const absl::btree_set<std::string> changing = ChangingState(methods);
   for (auto& [name, program] : methods) {
-    const std::vector<Pass> passes = FinalPasses(methods, name, options);
+    const std::vector<Pass> passes = FinalPasses(name, changing, options);
     ABSL_RETURN_IF_ERROR(RunOn("passes", name, program, passes, ObservedPasses(options), report));
   }
   const absl::Status verified =

@@ -78,8 +78,9 @@ void AddDelegates(const schema::Method& method, const ProgramParts& parts,
     const size_t index = first + call.delegate();
     ForeignDelegate& delegate = delegates[index];
     absl::StatusOr<std::vector<DelegateTensor>> arguments =
-        TensorsOf(method, call.arguments(), true);
-    absl::StatusOr<std::vector<DelegateTensor>> outputs = TensorsOf(method, call.outputs(), false);
+        TensorsOf(method, call.arguments(), /*with_scalars=*/true);
+    absl::StatusOr<std::vector<DelegateTensor>> outputs =
+        TensorsOf(method, call.outputs(), /*with_scalars=*/false);
     absl::Status& problem = problems[index];
     problem.Update(arguments.status());
     problem.Update(outputs.status());

@@ -23,12 +23,16 @@ Argument Normal(OpBuilder& b, const Argument& like) {
   return b.Call("aten.randn_like.default", {like});
 }
 
+// The generator of an archive is always the default one.
+void CheckGenerator(OpBuilder& b, const OpCall& c) {
+  if (!c.IsNone("generator")) b.Unsupported("a generator of the caller's");
+}
+
 // Table row of an operator whose numbers are a function of uniform ones in [0, 1). These are
-// doubles: float32 numbers are multiples of 2^-24, which logarithms and tangents make visible. The
-// generator of an archive is always the default one.
+// doubles: float32 numbers are multiples of 2^-24, which logarithms and tangents make visible.
 template <Argument (*kOf)(OpBuilder&, const OpCall&, const Argument&)>
 std::vector<Argument> OfUniform(OpBuilder& b, const OpCall& c) {
-  if (!c.IsNone("generator")) b.Unsupported("a generator of the caller's");
+  CheckGenerator(b, c);
   if (!b.ok()) return {};
   const Argument& self = c["self"];
   return {Cast(b, kOf(b, c, Uniform(b, self, DType::kFloat64)), b.dtype(self))};
@@ -67,7 +71,7 @@ Argument UniformOf(OpBuilder& b, const OpCall& c, const Argument& uniform) {
 
 // Both parts of complex numbers are uniform.
 std::vector<Argument> Uniforms(OpBuilder& b, const OpCall& c) {
-  if (!c.IsNone("generator")) b.Unsupported("a generator of the caller's");
+  CheckGenerator(b, c);
   if (!b.ok()) return {};
   const Argument& self = c["self"];
   const bool is_complex = IsComplex(b.dtype(self));
@@ -84,14 +88,14 @@ Argument Trial(OpBuilder& b, const Argument& like, const Argument& p) {
   return Cast(b, Binary(b, "lt", uniform, p), b.dtype(like));
 }
 std::vector<Argument> Bernoulli(OpBuilder& b, const OpCall& c) {
-  if (!c.IsNone("generator")) b.Unsupported("a generator of the caller's");
+  CheckGenerator(b, c);
   const bool has_p = c.op()->schema()->ArgumentIndex("p").has_value();
   return {Trial(b, c["self"], has_p ? c["p"] : c["self"])};
 }
 
 // mean + std * z
 Argument Normals(OpBuilder& b, const OpCall& c, const Argument& z) {
-  if (!c.IsNone("generator")) b.Unsupported("a generator of the caller's");
+  CheckGenerator(b, c);
   if (!b.IsTensor(c["std"]) && !(c.Double("std") >= 0)) {
     b.Invalid(absl::StrCat("std: expected no negative number, got ", c.Double("std")));
   }
@@ -126,31 +130,29 @@ Argument Integers(OpBuilder& b, const OpArgument& low, const OpArgument& high,
                   const OpArgument& size, DType dtype) {
   return b.Call("aten.randint.low", {low, high, size}, {{"dtype", dtype}});
 }
-// Without a generator, these are the operators of the default one.
-bool HasDefaultGenerator(OpBuilder& b, const OpCall& c) {
-  if (!c.IsNone("generator")) b.Unsupported("a generator of the caller's");
-  return b.ok();
+std::vector<Argument> RandintBelow(OpBuilder& b, const OpCall& c) {
+  return {Integers(b, 0, c["high"], c["size"], c.DtypeOr("dtype", DType::kInt64))};
 }
+// The same operators with an explicit generator.
 std::vector<Argument> RandGenerator(OpBuilder& b, const OpCall& c) {
-  if (!HasDefaultGenerator(b, c)) return {};
+  CheckGenerator(b, c);
   return {b.Call("aten.rand.default", {c["size"]}, {{"dtype", c["dtype"]}})};
 }
 std::vector<Argument> RandnGenerator(OpBuilder& b, const OpCall& c) {
-  if (!HasDefaultGenerator(b, c)) return {};
+  CheckGenerator(b, c);
   return {b.Call("aten.randn.default", {c["size"]}, {{"dtype", c["dtype"]}})};
 }
 std::vector<Argument> RandpermGenerator(OpBuilder& b, const OpCall& c) {
-  if (!HasDefaultGenerator(b, c)) return {};
+  CheckGenerator(b, c);
   return {b.Call("aten.randperm.default", {c["n"]}, {{"dtype", c["dtype"]}})};
 }
-template <bool kHasLow>
-std::vector<Argument> RandintGenerator(OpBuilder& b, const OpCall& c) {
-  if (!HasDefaultGenerator(b, c)) return {};
-  const OpArgument low = kHasLow ? OpArgument(c["low"]) : OpArgument(0);
-  return {Integers(b, low, c["high"], c["size"], c.DtypeOr("dtype", DType::kInt64))};
+std::vector<Argument> RandintBelowGenerator(OpBuilder& b, const OpCall& c) {
+  CheckGenerator(b, c);
+  return RandintBelow(b, c);
 }
-std::vector<Argument> RandintBelow(OpBuilder& b, const OpCall& c) {
-  return {Integers(b, 0, c["high"], c["size"], c.DtypeOr("dtype", DType::kInt64))};
+std::vector<Argument> RandintGenerator(OpBuilder& b, const OpCall& c) {
+  CheckGenerator(b, c);
+  return {Integers(b, c["low"], c["high"], c["size"], c.DtypeOr("dtype", DType::kInt64))};
 }
 std::vector<Argument> RandintLike(OpBuilder& b, const OpCall& c) {
   const Argument& self = c["self"];
@@ -184,7 +186,7 @@ int64_t EndOf(DType dtype) {
   }
 }
 std::vector<Argument> Randoms(OpBuilder& b, const OpCall& c) {
-  if (!c.IsNone("generator")) b.Unsupported("a generator of the caller's");
+  CheckGenerator(b, c);
   const Argument& self = c["self"];
   const DType dtype = b.dtype(self);
   const auto given = [&](std::string_view name, int64_t otherwise) {
@@ -199,7 +201,7 @@ std::vector<Argument> Multinomial(OpBuilder& b, const OpCall& c) {
   const Argument& self = c["self"];
   const int64_t rank = b.rank(self);
   const bool replaces = c.Bool("replacement");
-  if (!c.IsNone("generator")) b.Unsupported("a generator of the caller's");
+  CheckGenerator(b, c);
   if (rank != 1 && rank != 2) b.Invalid("multinomial: expected weights of 1 or 2 dimensions");
   if (!b.ok()) return {};
   const Argument weights = Cast(b, self, DType::kFloat64);
@@ -306,8 +308,8 @@ constexpr Decomposition kDecompositions[] = {
     {"aten.normal_functional.default", NormalLike},
     {"aten.rand.generator", RandGenerator},
     {"aten.randint.default", RandintBelow},
-    {"aten.randint.generator", RandintGenerator<false>},
-    {"aten.randint.low_generator", RandintGenerator<true>},
+    {"aten.randint.generator", RandintBelowGenerator},
+    {"aten.randint.low_generator", RandintGenerator},
     {"aten.randint_like.default", RandintLike},
     {"aten.randint_like.low_dtype", RandintLike},
     {"aten.randn.generator", RandnGenerator},

@@ -538,7 +538,7 @@ class Fusion {
     for (const OutputSpec& output : program_.signature.outputs) {
       if (IsMutation(output.kind) && output.target == spec.target) return nullptr;
     }
-    return NamesTensor(spec.kind) ? program_.FindConstant(spec) : nullptr;
+    return program_.FindConstant(spec);
   }
 
   // Packs the elements of the weight into bytes, in the order of embedding_4bit (first element in

@@ -22,8 +22,7 @@ ConstantBytes BytesOfConstants(const ExportedProgram& program) {
   ConstantBytes bytes;
   const absl::Span<const ValueId> inputs = program.top().inputs();
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const InputSpec& spec = program.signature.inputs[i];
-    const ConstantTensor* constant = NamesTensor(spec.kind) ? program.FindConstant(spec) : nullptr;
+    const ConstantTensor* constant = program.FindConstant(program.signature.inputs[i]);
     if (constant != nullptr) bytes.emplace(inputs[i], constant->storage().bytes);
   }
   return bytes;

@@ -68,8 +68,7 @@ absl::StatusOr<std::vector<Finding>> CompareCall(Method& method, const exir::Cal
 // a second copy.
 void ReleaseConstants(const exir::ExportedProgram& program) {
   for (const exir::InputSpec& spec : program.signature.inputs) {
-    const exir::ConstantTensor* constant =
-        exir::NamesTensor(spec.kind) ? program.FindConstant(spec) : nullptr;
+    const exir::ConstantTensor* constant = program.FindConstant(spec);
     if (constant != nullptr) exir::ReleasePages(constant->storage().bytes);
   }
 }

@@ -647,8 +647,8 @@ HWY_INLINE void MultiplyBlock(const Range<T>& range, const KBlock& block, size_t
   }
 }
 
-// Computes columns [first_column, last_column) of a range, whose rows of A are copied if they must
-// be.
+// Computes columns [first_column, last_column) of a range. Copies rows of A that would evict each
+// other from the cache (TileSize).
 template <class T>
 HWY_NOINLINE void MultiplyColumns(const Range<T>& range, size_t first_column, size_t last_column,
                                   Budget::Pace& pace) {
