@@ -141,7 +141,7 @@ struct VerifyOptions {
   std::vector<std::string> data;      // files
   std::string payloads = "cpu";       // OpenOptionsFor
   std::vector<std::string> inputs;    // files; empty: random inputs
-  std::vector<std::string> backends;  // names; if empty, those of the program file
+  std::vector<std::string> backends;  // names; if empty, those of the program file or "cpu"
   uint64_t seed = 0;
   int calls = 1;                      // on the same state
   std::vector<std::string> max_size;  // as LowerOptions::max_size, if the archive is lowered

@@ -1,11 +1,14 @@
 #include "tools/belay/verification.h"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
+#include <set>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "backends/aot_backends.h"
 #include "backends/runtime_backends.h"
 #include "exir/import/import.h"
@@ -21,6 +24,7 @@
 #include "runtime/kernels/standard_kernels.h"
 #include "tools/belay/archive_model.h"
 #include "tools/belay/call_inputs.h"
+#include "tools/belay/chosen_backends.h"
 #include "tools/belay/program_file.h"
 #include "tools/belay/reduce_failure.h"
 #include "tools/belay/reference_program.h"
@@ -85,25 +89,24 @@ struct Subject {
   const exir::Closeness& closeness;
 };
 
-// Creates partitioners for the backends of a program's delegates, if they support its archive.
-Partitioners PartitionersOf(const MethodPlan& plan, const exir::ExportedProgram& program) {
-  Partitioners partitioners;
+// Names of the backends of a program's delegates that support its archive; "none" without any.
+std::vector<std::string> BackendsOf(const MethodPlan& plan, const exir::ExportedProgram& program) {
+  std::vector<std::string> backends;
   std::set<std::string_view> wanted;
   for (const DelegatePlan& delegate : plan.delegates) wanted.insert(delegate.backend_id);
-  if (wanted.empty()) return partitioners;
   for (std::string_view name : AotBackendNames()) {
-    auto partitioner = CreatePartitioner(name, {});
+    if (wanted.empty()) break;
+    const auto partitioner = CreatePartitioner(name, {});
     if (!partitioner.ok()) continue;
     const absl::StatusOr<exir::PartitionResult> answer = (*partitioner)->Partition(program);
     if (!answer.ok()) continue;
-    for (const auto& [tag, spec] : answer->delegation) {
-      if (!wanted.contains(spec.backend_id)) continue;
-      partitioners.chosen.all.push_back(partitioner->get());
-      partitioners.owned.push_back(*std::move(partitioner));
-      break;
+    if (std::any_of(answer->delegation.begin(), answer->delegation.end(),
+                    [&](const auto& entry) { return wanted.contains(entry.second.backend_id); })) {
+      backends.emplace_back(name);
     }
   }
-  return partitioners;
+  if (backends.empty()) backends.emplace_back("none");
+  return backends;
 }
 
 // Returns the first difference between the archive's program and its edge program in this call;
@@ -126,34 +129,33 @@ absl::StatusOr<std::optional<Finding>> EdgeDifference(const Subject& subject,
 // Options for lowering parts of the archive's program, by the backends of the options or, without
 // them, of the file.
 struct SetupOfSubject {
-  Partitioners of_file;
+  std::vector<std::string> backends;  // names
+  Partitioners partitioners;
   LoweringSetup lowering;
 };
-// `chosen` must outlive the result.
-SetupOfSubject MakeSetup(const Subject& subject, const MethodPlan& plan,
-                         const Partitioners& chosen) {
-  const bool by_file = subject.options.backends.empty();
+absl::StatusOr<SetupOfSubject> MakeSetup(const Subject& subject, const MethodPlan& plan) {
+  const VerifyOptions& options = subject.options;
   SetupOfSubject setup;
-  if (by_file) setup.of_file = PartitionersOf(plan, subject.edge);
-  setup.lowering = {
-      .partitioners = (by_file ? setup.of_file : chosen).chosen.Of(subject.options.method),
-      .aot = &AotBackends(),
-      .runtime = &RuntimeBackends(),
-      .kernels = &subject.kernels,
-      .reference = &subject.reference_kernels,
-      .max_sizes = subject.max_sizes};
+  setup.backends = options.backends.empty() ? BackendsOf(plan, subject.edge) : options.backends;
+  ABSL_ASSIGN_OR_RETURN(setup.partitioners, ChooseBackends(setup.backends, {}));
+  setup.lowering = {.partitioners = setup.partitioners.chosen.Of(options.method),
+                    .aot = &AotBackends(),
+                    .runtime = &RuntimeBackends(),
+                    .kernels = &subject.kernels,
+                    .reference = &subject.reference_kernels,
+                    .max_sizes = subject.max_sizes};
   return setup;
 }
 
 // Searches for the node and, on request, writes the smallest failing part of the program.
-absl::Status FindNode(const Subject& subject, const LoweringSetup& setup, Origin& origin) {
+absl::Status FindNode(const Subject& subject, const SetupOfSubject& setup, Origin& origin) {
   ABSL_ASSIGN_OR_RETURN(const CallInputs inputs, subject.inputs(0));
-  ABSL_ASSIGN_OR_RETURN(origin.node,
-                        FindFirstDifference(subject.edge, inputs.values, setup, subject.closeness));
+  ABSL_ASSIGN_OR_RETURN(origin.node, FindFirstDifference(subject.edge, inputs.values,
+                                                         setup.lowering, subject.closeness));
   const std::string& directory = subject.options.reduce;
   if (!origin.node.has_value() || directory.empty()) return absl::OkStatus();
-  const absl::StatusOr<ReducedFailure> failure =
-      ReduceFailure(subject.edge, inputs.values, origin.node->id, setup, subject.closeness);
+  const absl::StatusOr<ReducedFailure> failure = ReduceFailure(
+      subject.edge, inputs.values, origin.node->id, setup.lowering, subject.closeness);
   if (!failure.ok()) {
     origin.reduced = std::string(FromAbsl(failure.status().message()));
     return absl::OkStatus();
@@ -162,12 +164,13 @@ absl::Status FindNode(const Subject& subject, const LoweringSetup& setup, Origin
   origin.reduced =
       absl::StrCat(failure->program.top().num_nodes(), " of ", subject.edge.top().num_nodes(),
                    " nodes reproduce the difference: ", directory,
-                   "/program.bir with its inputs and outputs; ", failure->difference);
+                   "/program.bir with its inputs and outputs, and --backend ",
+                   absl::StrJoin(setup.backends, ","), "; ", failure->difference);
   return absl::OkStatus();
 }
 
 Origin FindOrigin(const Subject& subject, const ReferenceProgram& reference,
-                  const exir::CallOutcome& expected, int call, const LoweringSetup& setup) {
+                  const exir::CallOutcome& expected, int call, const SetupOfSubject& setup) {
   Origin origin;
   const absl::Status node = FindNode(subject, setup, origin);
   if (origin.node.has_value()) {
@@ -319,12 +322,12 @@ absl::StatusOr<Verification> VerifyWithArchive(const VerifyOptions& options,
     findings = Differences(call, expected, got, closeness);
     if (findings.empty()) continue;
     ABSL_ASSIGN_OR_RETURN(const Subject subject, make_subject());
-    const SetupOfSubject setup = MakeSetup(subject, method.plan(), partitioners);
-    result.origin = FindOrigin(subject, reference, expected, call, setup.lowering);
+    ABSL_ASSIGN_OR_RETURN(const SetupOfSubject setup, MakeSetup(subject, method.plan()));
+    result.origin = FindOrigin(subject, reference, expected, call, setup);
   }
   if (options.gaps) {
     ABSL_ASSIGN_OR_RETURN(const Subject subject, make_subject());
-    const SetupOfSubject setup = MakeSetup(subject, method.plan(), partitioners);
+    ABSL_ASSIGN_OR_RETURN(const SetupOfSubject setup, MakeSetup(subject, method.plan()));
     ABSL_ASSIGN_OR_RETURN(const CallInputs given, inputs(0));
     ABSL_ASSIGN_OR_RETURN(result.gaps, MeasureNodeGaps(subject.edge, given.values, setup.lowering));
   }

@@ -140,7 +140,10 @@ absl::StatusOr<Verification> RunVerification(const VerifyOptions& options,
 
 }  // namespace
 
-int Verify(const VerifyOptions& options) {
+int Verify(const VerifyOptions& given) {
+  VerifyOptions options = given;
+  if (options.backends.empty() && options.program.empty())
+    options.backends = {"cpu"};  // as `lower`
   const absl::StatusOr<Partitioners> partitioners = ChooseBackends(options.backends, {});
   if (!partitioners.ok()) return ReportBadUsage(partitioners.status());
   const absl::StatusOr<MaxSizes> max_sizes = ParseMaxSizes(options.max_size);
@@ -200,7 +203,8 @@ Command VerifyCommand() {
             {.repeatable = true, .one_value = true}},
            {"--backend",
             &verify->backends,
-            "backends to lower with, comma separated; default: those of the program file",
+            "backends to lower with, comma separated; default: those of the program file, and cpu "
+            "without one",
             {.one_value = true}},
            {"--expected",
             &verify->expected,

@@ -69,7 +69,6 @@ TEST_F(VerifyTest, DecomposesCompositeOperators) {
 
 TEST_F(VerifyTest, ReportsGapsOfNodes) {
   VerifyOptions options{.archive = std::string(kZoo) + "/digits_cnn/model.pt2", .program = ""};
-  options.backends = {"cpu"};
   options.gaps = true;
   const Outcome text = Capture([&] { return Verify(options); });
   EXPECT_EQ(text.status, kDone) << text.errors;
@@ -300,8 +299,9 @@ TEST_F(VerifyTest, WritesReducedFailure) {
   options.reduce = Path("small");
   const Outcome text = Capture([&] { return Verify(options); });
   EXPECT_EQ(text.status, kNegative) << text.errors;
-  EXPECT_THAT(text.output, HasSubstr("\n1 of 2 nodes reproduce the difference: " + Path("small") +
-                                     "/program.bir with its inputs and outputs; "));
+  EXPECT_THAT(text.output,
+              HasSubstr("\n1 of 2 nodes reproduce the difference: " + Path("small") +
+                        "/program.bir with its inputs and outputs, and --backend cpu; "));
   for (const char* file : {"program.bir", "input_0.npy", "output_0.npy"}) {
     EXPECT_TRUE(std::filesystem::exists(Path("small") + "/" + file)) << file;
   }
@@ -316,6 +316,19 @@ TEST_F(VerifyTest, WritesReducedFailure) {
       nlohmann::json::parse(Capture([&] { return Verify(options); }).output, nullptr, false);
   EXPECT_TRUE(failed["first_node"].is_object()) << failed;
   EXPECT_THAT(failed["reduced"].get<std::string>(), HasSubstr(Path("file")));
+}
+
+// Backends of a program file are those that the reduced program is lowered with.
+TEST_F(VerifyTest, ReducesWithBackendsOfFile) {
+  VerifyOptions options{.archive = WriteArchive("m.pt2"), .program = Path("p.belay")};
+  LowerOptions lower{.input = options.archive, .output = options.program};
+  lower.backends = {"none"};
+  ASSERT_EQ(Capture([&] { return Lower(lower); }).status, kDone);
+  options.atol = options.rtol = -1;
+  options.reduce = Path("small");
+  const Outcome outcome = Capture([&] { return Verify(options); });
+  EXPECT_EQ(outcome.status, kNegative) << outcome.errors;
+  EXPECT_THAT(outcome.output, HasSubstr(", and --backend none; "));
 }
 
 // --- The command line ---
