@@ -16,6 +16,8 @@ namespace belay::llm {
 // kInvalidArgument: "<what>: expected <expected>, got <type>".
 absl::Status WrongType(std::string_view what, std::string_view expected,
                        const TemplateValue& actual);
+// kInvalidArgument: "expected <expected>, got <type>".
+absl::Status WrongType(std::string_view expected, const TemplateValue& actual);
 // Returns the integer, or `fallback` for undefined and none. kInvalidArgument for other types.
 absl::StatusOr<int64_t> IntArgument(std::string_view what, const TemplateValue& value,
                                     int64_t fallback);

@@ -396,6 +396,11 @@ absl::Status WrongType(std::string_view what, std::string_view expected, const V
       absl::StrCat(what, ": expected ", expected, ", got ", actual.type_name()));
 }
 
+absl::Status WrongType(std::string_view expected, const Value& actual) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("expected ", expected, ", got ", actual.type_name()));
+}
+
 absl::StatusOr<int64_t> IntArgument(std::string_view what, const Value& value, int64_t fallback) {
   if (value.is_undefined() || value.is_none()) return fallback;
   int64_t integer;
