@@ -112,13 +112,14 @@ def belay_test(name, srcs = None, deps = [], **kwargs):
         **kwargs
     )
 
-def belay_tests(deps = {}, **kwargs):
+def belay_tests(deps = {}, default_deps = [], **kwargs):
     """A belay_test for every <name>_test.cc of the folder without a rule above.
 
     Must be at the end of the file.
 
     Args:
-      deps: other dependencies of each test, by its name. Tests that need none have no entry.
+      deps: other dependencies of each test, by its name. Tests without an entry have those of default_deps.
+      default_deps: see deps.
       **kwargs: as for cc_test, for all of them.
     """
     tests = [source[:-len(".cc")] for source in native.glob(["*_test.cc"])]
@@ -127,4 +128,4 @@ def belay_tests(deps = {}, **kwargs):
         if name not in tests:
             fail("dependencies of %s, which has a rule of its own or no %s.cc in //%s" % (name, name, native.package_name()))
     for name in tests:
-        belay_test(name = name, deps = deps.get(name, []), **kwargs)
+        belay_test(name = name, deps = deps.get(name, default_deps), **kwargs)
