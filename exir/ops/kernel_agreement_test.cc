@@ -19,6 +19,7 @@
 #include "exir/ops/standard_ops.h"
 #include "runtime/core/testing.h"
 #include "runtime/kernel_interface/kernel_registry.h"
+#include "runtime/kernel_interface/test_outputs.h"
 #include "runtime/kernels/reference/reference_kernels.h"
 
 namespace belay::exir {
@@ -371,14 +372,7 @@ absl::Status RunKernel(const KernelRegistry& kernels, std::string_view op,
   for (Pair& pair : arguments) in.push_back(&pair.value);
   for (EValue& output : outputs) out.push_back(&output);
   TestOutputs allocator(planned);
-  const KernelContext plan(in, out, &allocator, {});
-  const Kernel* kernel = kernels.Find(op, plan);
-  if (kernel == nullptr) return absl::NotFoundError(std::string(op));
-  const uint64_t bytes = kernel->ScratchBytes(plan);
-  if (bytes > (uint64_t{1} << 24)) return absl::ResourceExhaustedError("scratch");
-  ABSL_ASSIGN_OR_RETURN(const AlignedBuffer scratch, AlignedBuffer::Create(bytes));
-  KernelContext context(in, out, &allocator, scratch.span());
-  return kernel->Run(context);
+  return RunOperator(kernels, op, in, out, allocator);
 }
 
 // Errors that depend on elements, which the meta kernel does not see: of `argument` if it is a

@@ -57,27 +57,29 @@ class FreshOutputs final : public OutputAllocator {
 };
 
 // Runs the registry's kernel that accepts the call, with the scratch memory that it requests.
+// `threads`: null for the calling thread alone.
 //   kNotFound           no kernel accepts the call
 //   kResourceExhausted  more than 16 MiB of scratch memory
 inline absl::Status RunOperator(const KernelRegistry& kernels, std::string_view op,
                                 absl::Span<EValue* const> arguments,
-                                absl::Span<EValue* const> outputs, OutputAllocator& allocator) {
-  const KernelContext planned(arguments, outputs, &allocator, {});
+                                absl::Span<EValue* const> outputs, OutputAllocator& allocator,
+                                ThreadPool* threads = nullptr) {
+  const KernelContext planned(arguments, outputs, &allocator, {}, threads);
   const Kernel* kernel = kernels.Find(op, planned);
   if (kernel == nullptr) return absl::NotFoundError(std::string(op));
   const uint64_t bytes = kernel->ScratchBytes(planned);
   if (bytes > (uint64_t{1} << 24)) return absl::ResourceExhaustedError("scratch");
   absl::StatusOr<AlignedBuffer> scratch = AlignedBuffer::Create(bytes);
   if (!scratch.ok()) return scratch.status();
-  KernelContext context(arguments, outputs, &allocator, scratch->span());
+  KernelContext context(arguments, outputs, &allocator, scratch->span(), threads);
   return kernel->Run(context);
 }
 inline absl::Status RunOperator(const KernelRegistry& kernels, std::string_view op,
                                 std::vector<EValue> arguments, absl::Span<EValue* const> outputs,
-                                OutputAllocator& allocator) {
+                                OutputAllocator& allocator, ThreadPool* threads = nullptr) {
   std::vector<EValue*> slots;
   for (EValue& argument : arguments) slots.push_back(&argument);
-  return RunOperator(kernels, op, absl::MakeConstSpan(slots), outputs, allocator);
+  return RunOperator(kernels, op, absl::MakeConstSpan(slots), outputs, allocator, threads);
 }
 
 }  // namespace belay

@@ -143,12 +143,9 @@ class InPlaceTest : public testing::Test {
   std::optional<std::vector<std::byte>> Run(const KernelRegistry& kernels, std::string_view op,
                                             std::vector<EValue> values, const TensorView& output) {
     EValue result(output);
-    std::vector<EValue*> arguments, results = {&result};
-    for (EValue& v : values) arguments.push_back(&v);
+    EValue* const results[] = {&result};
     FixedOutputs allocator;
-    KernelContext context(arguments, results, &allocator, {});
-    const Kernel* kernel = kernels.Find(op, context);
-    if (kernel == nullptr || !kernel->Run(context).ok()) return std::nullopt;
+    if (!RunOperator(kernels, op, std::move(values), results, allocator).ok()) return std::nullopt;
     const std::byte* data = static_cast<const std::byte*>(output.data);
     return std::vector<std::byte>(data, data + output.nbytes());
   }

@@ -201,20 +201,11 @@ class Memory {
 // Runs the operator's kernel.
 absl::Status RunKernel(std::string_view op, std::vector<EValue> arguments, EValue result,
                        ThreadPool* threads) {
-  std::vector<EValue*> slots;
-  for (EValue& argument : arguments) slots.push_back(&argument);
-  EValue* results[] = {&result};
   KernelRegistry registry;
   ABSL_RETURN_IF_ERROR(AddCpuKernels(registry));
+  EValue* results[] = {&result};
   FixedOutputs allocator;
-  const KernelContext plan(slots, results, &allocator, {}, threads);
-  const Kernel* kernel = registry.Find(op, plan);
-  if (kernel == nullptr) return absl::NotFoundError(absl::StrCat(op));
-  std::vector<double> scratch(kernel->ScratchBytes(plan) / sizeof(double) + 1);
-  KernelContext context(
-      slots, results, &allocator,
-      {reinterpret_cast<std::byte*>(scratch.data()), scratch.size() * sizeof(double)}, threads);
-  return kernel->Run(context);
+  return RunOperator(registry, op, std::move(arguments), results, allocator, threads);
 }
 
 std::string BytesOf(const EValue& tensor) {

@@ -12,6 +12,7 @@
 #include "runtime/core/testing.h"
 #include "runtime/core/thread_pool.h"
 #include "runtime/kernel_interface/kernel_registry.h"
+#include "runtime/kernel_interface/test_outputs.h"
 #include "runtime/kernels/kernel_comparison.h"
 #include "runtime/kernels/reduce/reduce.h"
 
@@ -307,10 +308,6 @@ TEST(ReduceTest, NanInfinitiesAndEmptyTensors) {
   }
 }
 
-class StaticOutputs final : public OutputAllocator {
-  absl::Status Resize(TensorView&, absl::Span<const int64_t>) override { return absl::OkStatus(); }
-};
-
 TEST(ReduceTest, SumsOfColumnsHaveTheSameBitsForEveryNumberOfThreads) {
   constexpr int64_t kRows = 4111, kColumns = 300;
   std::mt19937 random(3);
@@ -328,7 +325,7 @@ TEST(ReduceTest, SumsOfColumnsHaveTheSameBitsForEveryNumberOfThreads) {
            output(sums.view());
     EValue *const argument_slots[] = {&arguments[0], &arguments[1], &arguments[2], &arguments[3]},
                   *const outputs[] = {&output};
-    StaticOutputs allocator;
+    FixedOutputs allocator;
     KernelContext planned(argument_slots, outputs, &allocator, {});
     const Kernel* kernel = kernels.Find("aten.sum.dim_IntList", planned);
     ASSERT_NE(kernel, nullptr);
@@ -356,7 +353,7 @@ uint64_t ScratchOfMeans(int64_t batch, int64_t rows, int64_t columns) {
          output(out.view());
   EValue *const slots[] = {&arguments[0], &arguments[1], &arguments[2], &arguments[3]},
                 *const outputs[] = {&output};
-  StaticOutputs allocator;
+  FixedOutputs allocator;
   const KernelContext planned(slots, outputs, &allocator, {});
   KernelRegistry kernels;
   EXPECT_OK(kernels.Add(ReduceHighwayKernels()));
@@ -378,15 +375,14 @@ TEST(ReduceTest, WorkingMemorySufficesForSmallerSizes) {
 // arguments that are None after self.
 template <class T>
 T ResultOf(const char* op, size_t arguments, const TestTensor& self, const TestTensor& out) {
-  EValue values[] = {EValue(self.view()), EValue()}, output(out.view());
-  EValue *const slots[] = {&values[0], &values[1]}, *const outputs[] = {&output};
-  StaticOutputs allocator;
-  KernelContext context(absl::MakeConstSpan(slots, arguments), outputs, &allocator, {});
+  std::vector<EValue> values(arguments);
+  values[0] = EValue(self.view());
+  EValue output(out.view());
+  EValue* const outputs[] = {&output};
+  FixedOutputs allocator;
   KernelRegistry kernels;
   EXPECT_OK(kernels.Add(ReduceHighwayKernels()));
-  const Kernel* kernel = kernels.Find(op, context);
-  EXPECT_NE(kernel, nullptr);
-  if (kernel != nullptr) EXPECT_OK(kernel->Run(context));
+  EXPECT_OK(RunOperator(kernels, op, values, outputs, allocator));
   return *out.view().template as<T>();
 }
 

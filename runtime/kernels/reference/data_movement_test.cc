@@ -191,11 +191,9 @@ TEST_F(DataMovementKernelTest, RejectsIndicesThatAliasTheOutput) {
   std::vector<EValue*> slots = {&slot};
   for (EValue& argument : arguments) slots.push_back(&argument);
   EValue* const outputs[] = {&slot};
-  KernelContext context(slots, outputs, &allocator_, {});
-  const Kernel* kernel = registry_.Find("aten.index_put_.default", context);
-  ASSERT_NE(kernel, nullptr);
-  EXPECT_THAT(kernel->Run(context), StatusIs(absl::StatusCode::kInvalidArgument,
-                                             HasSubstr("overlaps that of argument 1")));
+  EXPECT_THAT(
+      RunOperator(registry_, "aten.index_put_.default", slots, outputs, allocator_),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("overlaps that of argument 1")));
 }
 
 TEST_F(DataMovementKernelTest, MutatingKernelsWriteTheirArgument) {
@@ -205,8 +203,7 @@ TEST_F(DataMovementKernelTest, MutatingKernelsWriteTheirArgument) {
   EValue src(row.view()), flag(false);
   EValue* const slots[] = {&slot, &src, &flag};
   EValue* const outputs[] = {&slot};
-  KernelContext context(slots, outputs, &allocator_, {});
-  ASSERT_OK(registry_.Find("aten.copy_.default", context)->Run(context));
+  ASSERT_OK(RunOperator(registry_, "aten.copy_.default", slots, outputs, allocator_));
   EXPECT_THAT(ToVector<float>(self), ElementsAre(7, 8, 7, 8));
 
   const TestTensor part = TestTensor::Of<float>({1, 2}, {5, 6});
