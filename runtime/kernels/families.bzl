@@ -36,6 +36,7 @@ HIGHWAY_FAMILIES = [
     kernel_family("//runtime/kernels/quantize", "quantize_kernels.cc", "QuantizeHighwayKernels"),
     kernel_family("//runtime/kernels/quantize", "parameters_kernels.cc", "QuantizationParametersHighwayKernels"),
     kernel_family("//runtime/kernels/quantize:quantized_embedding", "quantized_embedding.cc", "QuantizedEmbeddingHighwayKernels"),
+    kernel_family("//runtime/kernels/reduce", "extreme_kernels.cc", "ExtremeHighwayKernels"),
     kernel_family("//runtime/kernels/reduce", "reduce_kernels.cc", "ReduceHighwayKernels"),
     kernel_family("//runtime/kernels/resize", "resize_kernels.cc", "ResizeHighwayKernels"),
     kernel_family("//runtime/kernels/scan", "scan_kernels.cc", "ScanHighwayKernels"),

@@ -43,7 +43,8 @@ int64_t FindValue(DType type, const void* x, int64_t n, const void* best);
 void ExtremeRows(bool largest, DType type, const void* x, int64_t rows, int64_t row_step,
                  int64_t width, int64_t first_row, void* best, int64_t* row);
 
-absl::Span<const Kernel> ReduceHighwayKernels();
+absl::Span<const Kernel> ReduceHighwayKernels();   // sums, products, means, variances, norms
+absl::Span<const Kernel> ExtremeHighwayKernels();  // extremes, positions, any and all
 
 }  // namespace belay
 

@@ -382,6 +382,7 @@ T ResultOf(const char* op, size_t arguments, const TestTensor& self, const TestT
   FixedOutputs allocator;
   KernelRegistry kernels;
   EXPECT_OK(kernels.Add(ReduceHighwayKernels()));
+  EXPECT_OK(kernels.Add(ExtremeHighwayKernels()));
   EXPECT_OK(RunOperator(kernels, op, values, outputs, allocator));
   return *out.view().template as<T>();
 }
