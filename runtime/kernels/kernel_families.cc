@@ -8,10 +8,6 @@
 
 namespace belay {
 
-// Not in families.inc.
-absl::Span<const Kernel> MatrixAlgebraKernels();
-absl::Span<const Kernel> SpecialFunctionsKernels();
-
 #define BELAY_KERNEL_FAMILY(function, file) absl::Span<const Kernel> function();
 #include "runtime/kernels/highway_families.inc"
 #undef BELAY_KERNEL_FAMILY
@@ -35,8 +31,6 @@ std::vector<KernelFamily> StandardKernelFamilies() {
 #define BELAY_OP_FAMILY(family) families.push_back(ReferenceFamily(#family, family##Kernels()));
 #include "runtime/kernels/reference/families.inc"
 #undef BELAY_OP_FAMILY
-  families.push_back(ReferenceFamily("MatrixAlgebra", MatrixAlgebraKernels()));
-  families.push_back(ReferenceFamily("SpecialFunctions", SpecialFunctionsKernels()));
 #define BELAY_KERNEL_FAMILY(function, file) \
   families.push_back({"belay::" #function, file, function()});
 #include "runtime/kernels/highway_families.inc"

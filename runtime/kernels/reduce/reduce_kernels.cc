@@ -2,14 +2,11 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <type_traits>
-#include <utility>
 
 #include "runtime/core/status_macros.h"
-#include "runtime/core/str_cat.h"
 #include "runtime/kernel_interface/kernel_arguments.h"
 #include "runtime/kernel_interface/type_promotion.h"
 #include "runtime/kernels/element_copy/convert_run.h"

@@ -19,6 +19,7 @@
 #include "runtime/kernels/operands/element_access.h"
 #include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/operands/pointwise.h"
+#include "runtime/kernels/reference/families.h"
 
 namespace belay {
 namespace {
@@ -572,7 +573,6 @@ constexpr Kernel kKernels[] = {
 
 }  // namespace
 
-absl::Span<const Kernel> SpecialFunctionsKernels();  // called by reference_kernels.cc
 absl::Span<const Kernel> SpecialFunctionsKernels() { return kKernels; }
 
 }  // namespace belay
