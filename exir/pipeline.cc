@@ -465,11 +465,11 @@ absl::StatusOr<MethodPrograms> ToStageWithinBudget(MethodPrograms methods, Stage
   if (!rounds.empty() && options.backends == nullptr) {
     return absl::InvalidArgumentError("partitioners were given, but no backends");
   }
-  std::vector<Refusal> refusals;
+  std::vector<RejectedNode> rejections;
   if (!rounds.empty()) {
     ToBackendOptions to_backend = options.to_backend;
     if (report != nullptr && to_backend.notes == nullptr) to_backend.notes = &report->notes;
-    if (report != nullptr && to_backend.refusals == nullptr) to_backend.refusals = &refusals;
+    if (report != nullptr && to_backend.rejections == nullptr) to_backend.rejections = &rejections;
     absl::StatusOr<MethodPrograms> lowered =
         ToBackendInSequence(methods, rounds, *options.backends, to_backend, VerifyMethods);
     if (!lowered.ok()) return Annotate(lowered.status(), "to_backend");
@@ -477,7 +477,7 @@ absl::StatusOr<MethodPrograms> ToStageWithinBudget(MethodPrograms methods, Stage
   }
   clock.Stop();
   if (report != nullptr) {
-    ReportDelegation(methods, refusals, *report);
+    ReportDelegation(methods, rejections, *report);
   }
   if (options.after_to_backend) options.after_to_backend(methods);
 

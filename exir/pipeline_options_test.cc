@@ -542,12 +542,12 @@ TEST_F(PipelineOptionsTest, PartitionersNeedBackendsButNoReport) {
   options.backends = &aot_;
   EXPECT_OK(lower(nullptr));
   std::vector<std::string> notes;
-  std::vector<Refusal> refusals;
+  std::vector<RejectedNode> rejections;
   options.to_backend.notes = &notes;
-  options.to_backend.refusals = &refusals;
+  options.to_backend.rejections = &rejections;
   PipelineReport report;
   EXPECT_OK(lower(&report));
-  EXPECT_EQ(refusals.size(), 1u);
+  EXPECT_EQ(rejections.size(), 1u);
   ASSERT_EQ(report.left_over.size(), 1u);
   EXPECT_EQ(report.left_over[0].reason, "no partitioner requested it");  // no other information
 }

@@ -48,9 +48,9 @@ bool IsDelegateCall(const Node& node, const OpRegistry& ops) {
 using Reasons =
     absl::btree_map<std::tuple<std::string, std::string, std::string>, std::vector<std::string>>;
 
-Reasons ReasonsOf(const std::vector<Refusal>& refusals) {
+Reasons ReasonsOf(const std::vector<RejectedNode>& rejections) {
   Reasons reasons;
-  for (const auto& [method, graph, node, reason] : refusals) {
+  for (const auto& [method, graph, node, reason] : rejections) {
     std::vector<std::string>& all = reasons[{method, graph, node}];
     if (!absl::c_linear_search(all, reason)) all.push_back(reason);
   }
@@ -119,9 +119,9 @@ void ReportMethod(const std::string& method, const ExportedProgram& program, con
 
 }  // namespace
 
-void ReportDelegation(const MethodPrograms& methods, const std::vector<Refusal>& refusals,
+void ReportDelegation(const MethodPrograms& methods, const std::vector<RejectedNode>& rejections,
                       PipelineReport& report) {
-  const Reasons reasons = ReasonsOf(refusals);
+  const Reasons reasons = ReasonsOf(rejections);
   for (const auto& [name, program] : methods) ReportMethod(name, program, reasons, report);
 }
 

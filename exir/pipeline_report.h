@@ -59,9 +59,9 @@ struct PipelineReport {
   std::vector<std::string> notes;
 };
 
-// Adds the delegates and the nodes left over of lowered methods to `report`. `refusals` are those of
+// Adds the delegates and the nodes left over of lowered methods to `report`. `rejections` are those of
 // the partitioners. O(nodes, also those of delegates).
-void ReportDelegation(const MethodPrograms& methods, const std::vector<Refusal>& refusals,
+void ReportDelegation(const MethodPrograms& methods, const std::vector<RejectedNode>& rejections,
                       PipelineReport& report);
 
 }  // namespace belay::exir

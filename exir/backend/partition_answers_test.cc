@@ -260,14 +260,14 @@ TEST_F(ToBackendTest, AcceptsEmptyTagsWithoutValidation) {
 TEST_F(ToBackendTest, RejectionsNameMethodGraphNodeAndReason) {
   PartitionResult result;
   result.rejections = {{ExportedProgram::kTop, NodeId(1), "too small"}};
-  std::vector<Refusal> refusals;
+  std::vector<RejectedNode> rejections;
   ToBackendOptions options;
-  options.refusals = &refusals;
+  options.rejections = &rejections;
   ASSERT_OK(ToBackend(Parse(kTwoNodes), FixedPartitioner(result), backends_, options));
-  ASSERT_EQ(refusals.size(), 1u);
-  EXPECT_EQ(refusals[0].method, "forward");
-  EXPECT_EQ(refusals[0].node, "b");
-  EXPECT_EQ(refusals[0].reason, "too small");
+  ASSERT_EQ(rejections.size(), 1u);
+  EXPECT_EQ(rejections[0].method, "forward");
+  EXPECT_EQ(rejections[0].node, "b");
+  EXPECT_EQ(rejections[0].reason, "too small");
 }
 
 TEST_F(ToBackendTest, IgnoresInvalidTagsWithoutValidation) {

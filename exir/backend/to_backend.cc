@@ -152,10 +152,10 @@ absl::StatusOr<PlannedMethod> PlanMethod(const std::string& name, const Exported
   PlannedMethod method{.name = &name, .program = &program};
   ABSL_RETURN_IF_ERROR(VerifyEdgeProgram(program));
   ABSL_ASSIGN_OR_RETURN(method.answer, partitioner.Partition(program));
-  if (options.refusals != nullptr) {
+  if (options.rejections != nullptr) {
     for (const auto& [graph, node, reason] : method.answer.rejections) {
       const Graph& of = program.graphs[graph];
-      options.refusals->push_back({name, of.name(), of.node(node).name, reason});
+      options.rejections->push_back({name, of.name(), of.node(node).name, reason});
     }
   }
   for (const auto& [tag, delegation] : method.answer.delegation) {

@@ -28,7 +28,7 @@ using MethodPartitioners = std::vector<std::pair<std::string, const Partitioner*
 
 // Why a partitioner did not delegate a node (PartitionResult::rejections). Names remain valid when
 // surrounding nodes move into delegates.
-struct Refusal {
+struct RejectedNode {
   std::string method, graph, node;  // Graph::name, Node::name
   std::string reason;
 };
@@ -45,7 +45,7 @@ struct ToBackendOptions {
   // moves to another tag than its own.
   std::vector<std::string>* notes = nullptr;
   // Receives the nodes that each partitioner rejected, in method order.
-  std::vector<Refusal>* refusals = nullptr;
+  std::vector<RejectedNode>* rejections = nullptr;
 };
 
 // Lowers the whole program to one backend.
