@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstring>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -18,6 +20,7 @@
 #include "exir/ir/content_key.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/infer.h"
+#include "exir/ir/mapped_pages.h"
 #include "exir/passes/constant_input.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/dtype.h"
@@ -30,6 +33,9 @@
 namespace belay::exir {
 namespace {
 
+// Constants of at least this size leave the memory of the process once they were read or computed.
+constexpr size_t kLargeBytes = 1 << 18;
+
 // Limit for the number of nodes visited to find what a result would free. Constants beyond it do
 // not count as freed, which can only prevent folding.
 constexpr size_t kMaxFreedNodes = 256;
@@ -37,6 +43,20 @@ constexpr size_t kMaxFreedNodes = 256;
 // Work is counted in steps of about a nanosecond: a base amount, and amounts per byte of constants
 // and per call.
 constexpr double kFreeSteps = 1 << 30, kStepsPerByte = 16, kStepsPerCall = 1000;
+
+void ReleaseLarge(const ConstantTensor& constant) {
+  const absl::Span<const std::byte> bytes = constant.storage().bytes;
+  if (bytes.size() >= kLargeBytes) ReleasePages(bytes);
+}
+
+// Returns `storage`, or a copy of large ones in a temporary file.
+absl::StatusOr<Storage> InFile(Storage storage) {
+  if (storage.bytes.size() < kLargeBytes) return storage;
+  ABSL_ASSIGN_OR_RETURN(const FileBytes file, CreateZeros(storage.bytes.size()));
+  std::memcpy(file.bytes.data(), storage.bytes.data(), storage.bytes.size());
+  ReleasePages(file.bytes);
+  return Storage{file.owner, file.bytes};
+}
 
 bool MayCompute(const OpOverload* target) {
   constexpr OpTrait kExcluded[] = {kDataDependent, kNondeterministic, kSideEffect, kSymbolic,
@@ -348,6 +368,11 @@ class Propagation {
         std::vector<CallResult> results,
         CallOperator(*node.target, absl::MakeSpan(operands), kernels_,
                      {.engine = std::nullopt, .max_tensor_bytes = max_bytes_, .views = false}));
+    for (const Argument& argument : node.arguments) {
+      ForEachValue(argument, [&](ValueId value) {
+        if (const ConstantTensor* tensor = constants_.Find(value)) ReleaseLarge(*tensor);
+      });
+    }
     std::vector<OwnedValue> values;
     for (CallResult& result : results) {
       for (OwnedValue& datum : result.values) {
@@ -382,6 +407,7 @@ class Propagation {
     DimOrder order = ContiguousOrder(meta.rank());
     if (IsDeclaredChannelsLast(*value.tensor(), meta)) order = ChannelsLastOrder(meta.rank());
     ABSL_ASSIGN_OR_RETURN(Storage dense, tensor.Dense(order));
+    ABSL_ASSIGN_OR_RETURN(dense, InFile(std::move(dense)));
     const Sizes& sizes = tensor.sizes();
     return ConstantTensor::Create(tensor.dtype(), sizes, DenseStrides(sizes, order), 0,
                                   std::move(dense));
