@@ -11,7 +11,8 @@ one JSON object per line and answers with one:
     {"do": "compare", "outputs": [["0.npy", null], ["1.npy"]], "model": "zoo/mlp",
      "reference": "folder"}
         -> the same for results computed elsewhere: the files of each case, null for None. They are
-           compared with those that "run" saved in the folder, or with the recorded ones
+           compared with the recorded ones. Outputs that differ are compared with those that "run"
+           saved in the folder: ExecuTorch's kernels differ from PyTorch's in places
 """
 
 import json
@@ -139,8 +140,10 @@ def compare(outputs, model, reference=None):
                 got = numpy.load(file).item()
             if isinstance(got, torch.Tensor) and leaf["dtype"] == "bool":
                 got = got.to(torch.bool)
-            want = os.path.join(reference, str(k), f"{i}.npy") if reference else None
-            problem = check(got, leaf, folder, tolerance, want)
+            problem = check(got, leaf, folder, tolerance)
+            if problem and reference:
+                saved = os.path.join(reference, str(k), f"{i}.npy")
+                problem = check(got, leaf, folder, tolerance, saved)
             if problem:
                 return {"error": f"case {k}: output {i}: {problem}"}
     return {"cases": len(manifest["cases"])}

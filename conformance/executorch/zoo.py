@@ -8,7 +8,7 @@ ExecuTorch's runtime and in Belay's own, whether ExecuTorch can lower the archiv
 them, and whether Belay gets them from ExecuTorch's file. With --xnnpack both have delegates of XNNPACK, and the row
 says how many of the nodes are in them. Prints a row per model, the counts, and the time of both
 lowerings, taken in turns. If ExecuTorch's own file executes but has other results than the recorded
-ones, Belay is to have the results of ExecuTorch. Exit status 1 when a file fails, or fewer than 95 % of what ExecuTorch can
+ones, Belay is to have the recorded ones or those of ExecuTorch. Exit status 1 when a file fails, or fewer than 95 % of what ExecuTorch can
 do match, either way.
 
 --bench is a model of tools/bench: FOLDER/modelSUFFIX.pt2 with in<i>.npy and goldenSUFFIX_<i>.npy.

@@ -116,5 +116,31 @@ try:
 except ImportError:
     pass
 
+try:
+    import numpy
+    import torch  # pylint: disable=unused-import
+    import executorch_worker
+
+    class WorkerTest(unittest.TestCase):
+        def test_an_output_matches_the_recorded_or_the_saved_one(self):
+            with tempfile.TemporaryDirectory() as folder:
+                case, saved = os.path.join(folder, "case_0"), os.path.join(folder, "saved")
+                os.makedirs(case)
+                os.makedirs(os.path.join(saved, "0"))
+                leaf = {"kind": "tensor", "dtype": "float32", "file": "output_0.npy"}
+                with open(os.path.join(folder, "manifest.json"), "w", encoding="utf-8") as file:
+                    json.dump({"atol": 0, "rtol": 0, "cases": [{"inputs": [], "outputs": [leaf]}]},
+                              file)
+                numpy.save(os.path.join(case, "output_0.npy"), numpy.float32([1]))
+                numpy.save(os.path.join(saved, "0", "0.npy"), numpy.float32([2]))
+                for value, reference, same in ((1, None, True), (1, saved, True), (2, saved, True),
+                                               (2, None, False), (3, saved, False)):
+                    got = os.path.join(folder, "got.npy")
+                    numpy.save(got, numpy.float32([value]))
+                    answer = executorch_worker.compare([[got]], folder, reference)
+                    self.assertEqual("error" not in answer, same, (value, reference))
+except ImportError:
+    pass
+
 if __name__ == "__main__":
     unittest.main()
