@@ -252,6 +252,11 @@ absl::StatusOr<std::unique_ptr<ProgramQuantizer>> ProgramQuantizer::Create(
     const absl::btree_set<std::string>& changing, EncodedWeights& encoded) {
   auto quantizer =
       std::unique_ptr<ProgramQuantizer>(new ProgramQuantizer(from, recipe, changing, encoded));
+  if (!recipe.tables) {
+    std::erase_if(quantizer->patterns_.patterns, [](const QuantizationPattern& pattern) {
+      return pattern.kind == QuantizationPattern::Kind::kTable && !pattern.bounds;
+    });
+  }
   if (from.calibration != nullptr && kernels != nullptr) {
     quantizer->statistics_ = std::make_unique<ActivationStatistics>(quantizer->program_, recipe,
                                                                     *kernels, *from.calibration);

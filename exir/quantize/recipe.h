@@ -88,6 +88,9 @@ struct Recipe {
   // Whether biases of static operators get the mean error of their weights.
   bool bias_correction = true;
   Equalization equalization = Equalization::kLinear;
+  // Whether functions of one static activation, such as SiLU, are computed on int8. Otherwise they
+  // are float32, and so are sums of their results.
+  bool tables = true;
   // Whether user inputs and outputs of the program that static quantization quantizes are int8.
   bool quantize_io = false;
 

@@ -72,6 +72,8 @@ class Parser {
                                      [&](Equalization choice) { equalization = choice; });
           } else if (key == "quantize_io") {
             Set(value.Bool(), recipe.quantize_io);
+          } else if (key == "tables") {
+            Set(value.Bool(), recipe.tables);
           } else if (key == "rules") {
             Add(ForEachElement(value, [&](JsonRef rule) {
               ReadRule(rule, recipe.rules);
@@ -83,7 +85,7 @@ class Parser {
           return true;
         },
         "recipe, group_size, symmetric, scale, error_feedback, activation_scaling, observer, "
-        "percentile, bias_correction, equalization, quantize_io, rules");
+        "percentile, bias_correction, equalization, quantize_io, tables, rules");
     if (!changes.base.has_value() && recipe.rules.empty()) {
       Add(root.Error("expected \"recipe\" or \"rules\", found neither"));
     }
@@ -91,6 +93,9 @@ class Parser {
     recipe.equalization = equalization.value_or(recipe.equalization);
     if (equalization.value_or(Equalization::kNone) != Equalization::kNone && !recipe.is_static()) {
       Add(root.Error("equalization needs a \"recipe\" with static activations"));
+    }
+    if (!recipe.tables && !recipe.is_static()) {
+      Add(root.Error("tables needs a \"recipe\" with static activations"));
     }
     ABSL_RETURN_IF_ERROR(problems_.ToStatus(absl::StatusCode::kInvalidArgument));
     return recipe;

@@ -46,7 +46,7 @@ TEST_F(RecipeFileTest, ReportsAllErrorsAtOnce) {
       ParseRecipe(R"({"recipe": "int9", "bits": 4, "observer": "max", "percentile": 3,
                       "group_size": 33, "symmetric": 1, "scale": 2, "error_feedback": "yes",
                       "bias_correction": 1, "quantize_io": 0, "activation_scaling": 2,
-                      "equalization": true,
+                      "equalization": true, "tables": "none",
                       "rules": [{"recipe": "none"}, {"op": ""}, 7]})",
                   "bad.json"),
       StatusIs(
@@ -63,7 +63,8 @@ TEST_F(RecipeFileTest, ReportsAllErrorsAtOnce) {
                 HasSubstr("activation_scaling: expected a boolean"),
                 HasSubstr("equalization: expected a string"),
                 HasSubstr("bias_correction: expected a boolean"),
-                HasSubstr("quantize_io: expected a boolean"), HasSubstr("scale: expected a string"),
+                HasSubstr("quantize_io: expected a boolean"),
+                HasSubstr("tables: expected a boolean"), HasSubstr("scale: expected a string"),
                 HasSubstr("rules[0]: expected \"op\", \"module\" or \"node\", found none"),
                 HasSubstr("rules[1].op: expected a pattern, found an empty string"),
                 HasSubstr("rules[1]: expected a \"recipe\""),
@@ -129,6 +130,16 @@ TEST_F(RecipeFileTest, EqualizationNeedsStaticActivations) {
                        HasSubstr("equalization: expected one of none, linear, all")));
   EXPECT_EQ(RecipeByName("int8-static")->equalization, Equalization::kLinear);
   ASSERT_OK(ParseRecipe(R"({"recipe": "8da4w", "equalization": "none"})", "r.json"));
+}
+
+TEST_F(RecipeFileTest, TablesNeedStaticActivations) {
+  EXPECT_THAT(ParseRecipe(R"({"recipe": "int8-dynamic", "tables": false})", "r.json"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("tables needs a \"recipe\" with static activations")));
+  ASSERT_OK_AND_ASSIGN(const Recipe recipe,
+                       ParseRecipe(R"({"recipe": "int8-static", "tables": false})", "r.json"));
+  EXPECT_FALSE(recipe.tables);
+  EXPECT_TRUE(RecipeByName("int8-static")->tables);
 }
 
 TEST_F(RecipeFileTest, LimitsSizeAndDepth) {

@@ -46,6 +46,7 @@ class StaticQuantizationTest : public ::testing::Test {
     recipe.observer = observer_;
     recipe.bias_correction = bias_correction_;
     recipe.quantize_io = quantize_io_;
+    recipe.tables = tables_;
     return QuantizeProgram({.program = &program, .patterns = patterns_, .calibration = &data},
                            recipe, {.kernels = &kernels_});
   }
@@ -90,7 +91,7 @@ class StaticQuantizationTest : public ::testing::Test {
                    {.op = "aten.permute_copy.default", .kind = Kind::kMovement},
                    {.op = "aten.add.Tensor", .kind = Kind::kSum}}};
   ObserverKind observer_ = ObserverKind::kMinMax;
-  bool bias_correction_ = false, quantize_io_ = false;
+  bool bias_correction_ = false, quantize_io_ = false, tables_ = true;
   std::optional<QuantizeResult> result_;
 };
 
@@ -264,6 +265,20 @@ TEST_F(StaticQuantizationTest, FunctionsOfOneTensorAreQuantizedAsAWhole) {
               ElementsAre("q(x)", "d(q)", "w(w_int8, w_int8_scales)", "convolution(d, w)", "q(a)",
                           "d(q_1)", "sigmoid(d_1)", "d(q_1)", "mul(d_2, s)", "q(m)", "d(q_2)",
                           "w(w_int8, w_int8_scales)", "convolution(d_3, w_1)"));
+}
+
+// Bounds still belong to the convolution.
+TEST_F(StaticQuantizationTest, FunctionsAreFloat32WithoutTables) {
+  tables_ = false;
+  EXPECT_THAT(QuantizedNodes(Program(R"(
+    %a: T = CONV(%xW)
+    %r: T = edge.aten.relu.default(%a)
+    %s: T = edge.aten.sigmoid.default(%r)
+    %b: T = CONV(%sW)
+    return (%b user_output) )")),
+              ElementsAre("q(x)", "d(q)", "w(w_int8, w_int8_scales)", "convolution(d, w)",
+                          "relu(a)", "sigmoid(r)", "q(s)", "d(q_1)", "w(w_int8, w_int8_scales)",
+                          "convolution(d_1, w_1)"));
 }
 
 TEST_F(StaticQuantizationTest, ReportsAnchorsWithoutPattern) {

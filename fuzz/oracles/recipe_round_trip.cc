@@ -35,6 +35,7 @@ bool IsEqual(const Recipe& a, const Recipe& b) {
   return a.name == b.name && IsEqual(a.schemes, b.schemes) && a.observer == b.observer &&
          a.percentile == b.percentile && a.bias_correction == b.bias_correction &&
          a.equalization == b.equalization && a.quantize_io == b.quantize_io &&
+         a.tables == b.tables &&
          std::equal(a.rules.begin(), a.rules.end(), b.rules.begin(), b.rules.end(), is_equal_rule);
 }
 
@@ -115,6 +116,7 @@ absl::StatusOr<std::string> PrintRecipe(const Recipe& recipe) {
     json["equalization"] = kEqualizations[static_cast<size_t>(recipe.equalization)];
   }
   if (recipe.quantize_io) json["quantize_io"] = true;
+  if (!recipe.tables) json["tables"] = false;
   for (const Rule& rule : recipe.rules) {
     nlohmann::json printed = nlohmann::json::object();
     if (!rule.op.empty()) printed["op"] = rule.op;

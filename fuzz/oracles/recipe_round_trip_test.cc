@@ -24,7 +24,8 @@ TEST(RecipeRoundTripTest, HoldsForRecipesOfAllKinds) {
                "error_feedback": true, "activation_scaling": true})",
         R"({"recipe": "int8-static", "observer": "percentile", "percentile": 99.9,
                "bias_correction": false, "equalization": "all", "quantize_io": true})",
-        R"({"recipe": "int8-static", "observer": "histogram", "equalization": "none"})",
+        R"({"recipe": "int8-static", "observer": "histogram", "equalization": "none",
+               "tables": false})",
         R"({"rules": [{"op": "linear", "module": "\u0001é*", "node": "\"", "recipe": "none"},
                          {"node": "?", "recipe": "8da4w", "group_size": 128}]})"}) {
     ASSERT_OK_AND_ASSIGN(const exir::Recipe recipe, exir::ParseRecipe(text, "r.json"));
