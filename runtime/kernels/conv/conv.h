@@ -2,8 +2,9 @@
 //
 // Dense convolutions are implicit GEMMs: panels of im2col patches are gathered on demand, and the
 // full patch matrix is never stored (Chetlur et al., 2014, "implicit GEMM"). Depthwise convolutions
-// of two dimensions are computed channels last, in copies; others one plane at a time. Transposed convolutions are one GEMM per kernel position, whose
-// results are accumulated into the outputs. Accuracy: as in gemm.h, with k the size of a patch.
+// of two dimensions are computed channels last, in copies of 16 channels and some rows; others one
+// plane at a time. Transposed convolutions are one GEMM per kernel position, whose results are
+// accumulated into the outputs. Accuracy: as in gemm.h, with k the size of a patch.
 // Half precision is computed as float and rounded once.
 #ifndef BELAY_RUNTIME_KERNELS_CONV_CONV_H_
 #define BELAY_RUNTIME_KERNELS_CONV_CONV_H_

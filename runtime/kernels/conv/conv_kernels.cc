@@ -21,70 +21,53 @@ namespace {
 
 constexpr DTypeSet kTypes = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
 
-// Scratch memory of a depthwise convolution over channels last copies, in floats: of the images,
-// the weights and the results.
-struct ChannelsLastScratch {
+// Plan of a depthwise convolution over channels last copies: kDepthwiseChannels channels and some
+// rows of results at a time, which stay in the cache. Sizes in floats.
+struct DepthwiseStrips {
   // Whether copies are faster than planes, whose rows are often shorter than two vectors.
   static bool Uses(const ConvGeometry& g) {
     return g.depthwise() && g.filters == g.channels && g.channels >= kDepthwiseChannels &&
-           g.size[0] == 1 && g.kernel[0] == 1 && g.out[0] == 1 && g.padding[0] == 0;
+           g.size[0] == 1 && g.kernel[0] == 1 && g.out[0] == 1 && g.padding[0] == 0 &&
+           g.plane() > 0;
   }
-  explicit ChannelsLastScratch(const ConvGeometry& g)
-      : images(CheckedInt(g.batch) * g.channels * g.plane()),
-        weights(PackedDepthwiseSize(g.channels, g.taps()).value_or(-1)),
-        results(CheckedInt(g.batch) * g.filters * g.out_plane()) {}
-  CheckedInt total() const { return images + weights + results; }
+  explicit DepthwiseStrips(const ConvGeometry& g)
+      : weights(PackedDepthwiseSize(g.channels, g.taps()).value_or(-1)),
+        window(CheckedInt(g.kernel[1] - 1) * g.dilation[1] + 1) {
+    // Does not decrease with the sizes of the image, as planned memory requires.
+    constexpr int64_t kStripFloats = int64_t{32} << 10;
+    const CheckedInt all_rows = Floats(g, g.out[1]), one_row = Floats(g, 1);
+    const bool all = all_rows.ok() && all_rows.value() <= kStripFloats;
+    strip = all ? all_rows : one_row;
+    if (!all && one_row.ok()) strip = std::max(one_row.value(), kStripFloats);
+    // window * width + (rows - 1) * stride * width + rows * out_width <= strip / kDepthwiseChannels
+    const CheckedInt step = CheckedInt(g.stride[1]) * g.size[2] + g.out[2];
+    const CheckedInt most =
+        FloorDiv(FloorDiv(strip, kDepthwiseChannels) - (window - g.stride[1]) * g.size[2], step);
+    rows = all ? g.out[1] : std::clamp(most.value(), int64_t{1}, std::max(g.out[1], int64_t{1}));
+  }
+  CheckedInt total(int threads) const { return weights + strip * threads; }
 
-  CheckedInt images, weights, results;
+  CheckedInt weights, window;  // `window`: rows of the image that a row of results reads
+  CheckedInt strip;            // per thread: rows of the image, then of the results
+  int64_t rows;                // of results
+
+ private:
+  // The floats of a strip with `count` rows of results.
+  CheckedInt Floats(const ConvGeometry& g, int64_t count) const {
+    CheckedInt in_rows = window + CheckedInt(count - 1) * g.stride[1];
+    if (!in_rows.ok() || in_rows.value() > g.size[1]) in_rows = g.size[1];
+    return (in_rows * g.size[2] + CheckedInt(count) * g.out[2]) * kDepthwiseChannels;
+  }
 };
 
-// Calls fn(image, y, end_y) for the parts in each image of rows [first, last) of all images.
-template <class Fn>
-void ForEachImage(int64_t first, int64_t last, int64_t height, Fn fn) {
-  while (first < last) {
-    const int64_t y = first % height, count = std::min(last - first, height - y);
-    fn(first / height, y, y + count);
-    first += count;
-  }
-}
-
-TensorView RowsOf(const float* data, int64_t channels, int64_t pixels, Strides strides) {
-  TensorView view;
-  view.sizes = {channels, pixels};
-  view.strides = strides;
-  view.data = const_cast<float*>(data);
-  return view;
-}
-
-void DepthwiseChannelsLast(const KernelContext& context, const ConvGeometry& g, const float* input,
-                           const float* weight, const float* bias, float* out, float* scratch) {
-  const ChannelsLastScratch parts(g);
-  float* const images = scratch;
-  float* const weights = images + parts.images.value();
-  float* const results = weights + parts.weights.value();
-  PackDepthwise(weight, g.channels, g.taps(), g.taps(), 1, weights);
-  // Rows [y, end_y) of an image, as [c, pixels], in memory of [n, c, h, w] and of [n, h, w, c].
-  const auto planar = [&](const float* data, int64_t plane, int64_t width, int64_t image, int64_t y,
-                          int64_t end_y) {
-    return RowsOf(data + image * g.channels * plane + y * width, g.channels, (end_y - y) * width,
-                  {plane, 1});
-  };
-  const auto pixels = [&](const float* data, int64_t plane, int64_t width, int64_t image, int64_t y,
-                          int64_t end_y) {
-    return RowsOf(data + (image * plane + y * width) * g.channels, g.channels, (end_y - y) * width,
-                  {1, g.channels});
-  };
-  const double elements = static_cast<double>(g.batch * g.channels * g.plane());
-  RunRanges(context, g.batch * g.size[1], 1, kElementWork * elements,
-            [&](int, int64_t first, int64_t last) {
-              ForEachImage(first, last, g.size[1], [&](int64_t image, int64_t y, int64_t end_y) {
-                CopyConvertible(planar(input, g.plane(), g.size[2], image, y, end_y),
-                                pixels(images, g.plane(), g.size[2], image, y, end_y));
-              });
-            });
+void DepthwiseChannelsLast(const KernelContext& context, const ConvGeometry& g,
+                           const DepthwiseStrips& parts, const float* input, const float* weight,
+                           const float* bias, float* out, float* scratch) {
+  float* const strips = scratch + parts.weights.value();
+  PackDepthwise(weight, g.channels, g.taps(), g.taps(), 1, scratch);
   DepthwiseArgs args;
-  static_cast<DepthwiseGeometry&>(args) = {.batch = g.batch,
-                                           .channels = g.channels,
+  static_cast<DepthwiseGeometry&>(args) = {.batch = 1,
+                                           .channels = kDepthwiseChannels,
                                            .height = g.size[1],
                                            .width = g.size[2],
                                            .out_height = g.out[1],
@@ -97,22 +80,52 @@ void DepthwiseChannelsLast(const KernelContext& context, const ConvGeometry& g, 
                                            .padding_x = g.padding[2],
                                            .dilation_y = g.dilation[1],
                                            .dilation_x = g.dilation[2]};
-  args.in = images;
-  args.weight = weights;
-  args.out = results;
-  args.epilogue.bias = bias;
-  const int64_t row_work = g.out[2] * g.channels * g.taps();
-  RunRanges(context, g.batch * g.out[1], 1,
-            static_cast<double>(g.batch * g.out[1]) * static_cast<double>(row_work),
-            [&](int, int64_t first, int64_t last) {
-              Budget::Pace pace;
-              ForEachImage(first, last, g.out[1], [&](int64_t image, int64_t y, int64_t end_y) {
-                if (pace.Stop((end_y - y) * row_work)) return;
-                DepthwiseRows(args, image * g.out[1] + y, image * g.out[1] + end_y);
-                CopyConvertible(pixels(results, g.out_plane(), g.out[2], image, y, end_y),
-                                planar(out, g.out_plane(), g.out[2], image, y, end_y));
-              });
-            });
+  // Channels [0, count) of `pixels` pixels, in memory of [c, h, w] and of [h, w, c].
+  const auto view = [](const float* data, int64_t count, int64_t pixels, Strides strides) {
+    TensorView view;
+    view.sizes = {count, pixels};
+    view.strides = strides;
+    view.data = const_cast<float*>(data);
+    return view;
+  };
+  const int64_t panels = (g.channels + kDepthwiseChannels - 1) / kDepthwiseChannels;
+  const int64_t pieces = (g.out[1] + parts.rows - 1) / parts.rows;
+  const int64_t work = parts.rows * g.out[2] * kDepthwiseChannels * g.taps();
+  const int64_t count = g.batch * panels * pieces;
+  RunRanges(
+      context, count, 1, static_cast<double>(count) * static_cast<double>(work),
+      [&](int part, int64_t first, int64_t last) {
+        DepthwiseArgs mine = args;
+        float* const image = strips + part * parts.strip.value();
+        Budget::Pace pace;
+        for (int64_t i = first; i < last && !pace.Stop(work); ++i) {
+          const int64_t panel = i / pieces % panels, n = i / pieces / panels;
+          const int64_t channel = panel * kDepthwiseChannels;
+          const int64_t y = i % pieces * parts.rows;
+          mine.channels = std::min(g.channels - channel, kDepthwiseChannels);
+          mine.out_height = std::min(g.out[1] - y, parts.rows);
+          // Rows of the image that the strip reads; at least one, which may be below it.
+          const int64_t top = y * g.stride[1] - g.padding[1];
+          const int64_t end = top + (mine.out_height - 1) * g.stride[1] + parts.window.value();
+          const int64_t from = std::clamp(top, int64_t{0}, g.size[1] - 1);
+          mine.height = std::clamp(end, from + 1, g.size[1]) - from;
+          mine.padding_y = from - top;
+          const int64_t pixels = mine.height * g.size[2], out_pixels = mine.out_height * g.out[2];
+          float* const results = image + pixels * mine.channels;
+          const int64_t plane = n * g.channels + channel;
+          CopyConvertible(view(input + plane * g.plane() + from * g.size[2], mine.channels, pixels,
+                               {g.plane(), 1}),
+                          view(image, mine.channels, pixels, {1, mine.channels}));
+          mine.in = image;
+          mine.weight = scratch + channel * g.taps();
+          mine.out = results;
+          mine.epilogue.bias = bias == nullptr ? nullptr : bias + channel;
+          DepthwiseRows(mine, 0, mine.out_height);
+          CopyConvertible(view(results, mine.channels, out_pixels, {1, mine.channels}),
+                          view(out + plane * g.out_plane() + y * g.out[2], mine.channels,
+                               out_pixels, {g.out_plane(), 1}));
+        }
+      });
 }
 
 void Depthwise(const KernelContext& context, const ConvGeometry& g, const float* input,
@@ -308,9 +321,9 @@ uint64_t CopyOf(const TensorView* t) {
 }
 uint64_t OwnScratch(const KernelContext& context, const ConvGeometry& g, bool transposed) {
   if (transposed) return TransposedScratch(context, g).total();
-  if (ChannelsLastScratch::Uses(g)) {
+  if (DepthwiseStrips::Uses(g)) {
     constexpr uint64_t kTooLarge = UINT64_MAX / 8;  // in bytes, it is still a number
-    const CheckedInt total = ChannelsLastScratch(g).total();
+    const CheckedInt total = DepthwiseStrips(g).total(context.num_threads());
     return total.ok() ? static_cast<uint64_t>(total.value()) : kTooLarge;
   }
   return PanelsSize(static_cast<size_t>(g.patch()), static_cast<size_t>(g.out_plane())) *
@@ -344,7 +357,7 @@ absl::Status Convolution(KernelContext& context, const ConvolutionCall<KernelArg
     transposed.emplace(context, g);
     transposed->Fit(room_of_call);
     own = transposed->total();
-  } else if (ChannelsLastScratch::Uses(g)) {
+  } else if (DepthwiseStrips::Uses(g)) {
     // Weights of dynamic sizes may be depthwise, although those that memory was planned for are not.
     channels_last = own <= room_of_call;
     if (!channels_last) own = 0;
@@ -360,7 +373,7 @@ absl::Status Convolution(KernelContext& context, const ConvolutionCall<KernelArg
   if (transposed.has_value()) {
     Transposed(context, g, *transposed, in, w, b, to, scratch);
   } else if (channels_last) {
-    DepthwiseChannelsLast(context, g, in, w, b, to, scratch);
+    DepthwiseChannelsLast(context, g, DepthwiseStrips(g), in, w, b, to, scratch);
   } else if (g.depthwise()) {
     Depthwise(context, g, in, w, b, to);
   } else {

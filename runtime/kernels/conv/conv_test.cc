@@ -30,6 +30,12 @@ constexpr Form kForms[] = {
     {40, 40, 40, 7, 3, 1, 0, 2}, {17, 34, 17, 6, 3, 1, 1, 1},
 };
 
+// Depthwise, with images of several strips of rows; in the last one, strips read only padding.
+constexpr Form kTallForms[] = {{35, 35, 35, 66, 3, 1, 1, 1},
+                               {16, 16, 16, 99, 5, 2, 2, 1},
+                               {19, 19, 19, 70, 3, 3, 2, 3},
+                               {17, 17, 17, 20, 1, 1, 45, 1}};
+
 KernelCall CallOf(const Form& f, int spatial, bool transposed, DType dtype, Layout layout,
                   bool with_bias) {
   Sizes input = {2, f.channels}, weight;
@@ -83,6 +89,18 @@ TEST(ConvTest, EveryKindInOneTwoAndThreeDimensions) {
         }
       }
     }
+  }
+}
+
+TEST(ConvTest, DepthwiseImagesOfSeveralStrips) {
+  KernelComparison comparison;
+  for (const Form& form : kTallForms) {
+    for (const bool with_bias : {false, true}) {
+      ASSERT_TRUE(comparison.Compare(
+          CallOf(form, 2, false, DType::kFloat32, Layout::kRowMajor, with_bias)));
+    }
+    ASSERT_TRUE(
+        comparison.Compare(CallOf(form, 2, false, DType::kBFloat16, Layout::kChannelsLast, true)));
   }
 }
 
@@ -151,12 +169,12 @@ TEST(ConvTest, WorkingMemorySufficesForSmallerImages) {
       {256, 256, 1, 0, 3, 1, 0, 1}, {16, 16, 16, 0, 3, 1, 0, 1}, {8, 24, 2, 0, 2, 1, 0, 1}};
   for (const Form& form : forms) {
     for (const bool transposed : {false, true}) {
-      for (const int64_t side : {3, 4, 7, 8, 11, 16}) {
+      for (const int64_t side : {3, 4, 7, 8, 11, 16, 30, 45}) {
         ASSERT_OK_AND_ASSIGN(const std::vector<float> want,
                              RunWithMemoryOf(form, transposed, side, side, 1));
         for (const int threads : {1, 3}) {
           ASSERT_OK_AND_ASSIGN(const std::vector<float> got,
-                               RunWithMemoryOf(form, transposed, 32, side, threads));
+                               RunWithMemoryOf(form, transposed, 64, side, threads));
           EXPECT_EQ(got, want) << side << ", " << threads << " threads";
         }
       }

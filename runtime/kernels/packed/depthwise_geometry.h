@@ -6,7 +6,8 @@
 
 namespace belay {
 
-// All images are dense [n, h, w, c]. 0 <= padding; all other sizes are at least 1.
+// All images are dense [n, h, w, c]. 0 <= padding_x; all sizes are at least 1. A negative padding_y
+// skips rows: it is that of a strip of results below the first one.
 struct DepthwiseGeometry {
   int64_t batch = 0, channels = 0;
   int64_t height = 0, width = 0;
