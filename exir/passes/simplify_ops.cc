@@ -31,6 +31,13 @@ class Simplification {
       } else if (op == "aten.adaptive_max_pool3d.default") {
         ABSL_ASSIGN_OR_RETURN(simplified,
                               UseEvenWindows(id, 3, "aten.max_pool3d_with_indices.default"));
+      } else if (op == "aten.max.dim" || op == "aten.min.dim") {
+        const Node& node = graph_.node(id);
+        ABSL_ASSIGN_OR_RETURN(
+            simplified,
+            UseExtreme(id, op == "aten.max.dim" ? "aten.amax.default" : "aten.amin.default",
+                       {node.argument("self"), Argument::List{node.argument("dim")},
+                        node.argument("keepdim")}));
       }
       changed = changed || simplified;
     }
@@ -113,7 +120,11 @@ class Simplification {
         image->sizes.size() < spatial || target == nullptr) {
       return false;
     }
-    if (*size == Argument::List(spatial, 1)) return UseMaximum(id, self, spatial);
+    if (*size == Argument::List(spatial, 1)) {
+      Argument::List dims;
+      for (size_t d = 1; d <= spatial; ++d) dims.emplace_back(-static_cast<int64_t>(d));
+      return UseExtreme(id, "aten.amax.default", {self, std::move(dims), true});
+    }
     Argument::List window;
     for (size_t d = 0; d < spatial; ++d) {
       const std::optional<int64_t> from = image->sizes[image->sizes.size() - spatial + d].AsInt();
@@ -131,23 +142,21 @@ class Simplification {
     return true;
   }
 
-  // A window of the whole image: its maximum, if its position is unused.
-  absl::StatusOr<bool> UseMaximum(NodeId id, const Argument& self, size_t spatial) {
-    const OpOverload* const target = ops_.Find("aten.amax.default");
+  // Replaces a call that returns extremes and their positions, if the positions are unused.
+  absl::StatusOr<bool> UseExtreme(NodeId id, std::string_view op, std::vector<Argument> arguments) {
+    const OpOverload* const target = ops_.Find(op);
     const std::vector<ValueId> results = graph_.node(id).results();
     if (target == nullptr || results.size() != 2 || !graph_.value(results[1]).users.empty() ||
         graph_.IsOutput(results[1])) {
       return false;
     }
-    Argument::List dims;
-    for (size_t d = 1; d <= spatial; ++d) dims.emplace_back(-static_cast<int64_t>(d));
-    ABSL_ASSIGN_OR_RETURN(const ValueId largest, InsertInferred(editor_, id, ops_.ToEdge(target),
-                                                                {self, std::move(dims), true}));
-    if (graph_.value(largest).type != graph_.value(results[0]).type) {
-      editor_.EraseNode(graph_.value(largest).producer);
+    ABSL_ASSIGN_OR_RETURN(const ValueId extreme,
+                          InsertInferred(editor_, id, ops_.ToEdge(target), std::move(arguments)));
+    if (graph_.value(extreme).type != graph_.value(results[0]).type) {
+      editor_.EraseNode(graph_.value(extreme).producer);
       return false;
     }
-    editor_.ReplaceAllUses(results[0], largest);
+    editor_.ReplaceAllUses(results[0], extreme);
     editor_.EraseNode(id);
     return true;
   }

@@ -11,6 +11,7 @@ namespace belay::exir {
 //   gather(x, dim, expand_copy(i))               -> index(x, [none…, i])
 //   adaptive_max_pool2d(x, [h / a, w / b])       -> max_pool2d_with_indices(x, [a, b], [a, b])
 //   adaptive_max_pool2d(x, [1, 1]), values only  -> amax(x, [-1, -2], keepdim=True)
+//   max.dim(x, d, keepdim), values only          -> amax(x, [d], keepdim); min.dim -> amin
 //
 // Also the pools of three dimensions.
 //

@@ -112,6 +112,33 @@ TEST(SimplifyOpsTest, TakesTheMaximumOfWholeImages) {
                   SimplifyOps().run, PassTestOps());
 }
 
+TEST(SimplifyOpsTest, TakesExtremesWithoutTheirPositions) {
+  ExpectRewrite(R"(program edge {
+  ranges { s0: [1, 9] }
+  graph(%x: f32[2,3,s0] user_input, %n: i8[4,5] user_input) {
+    %y: f32[2,3], %i: i64[2,3] = edge.aten.max.dim(%x, -1, false)
+    %z: i8[1,5], %j: i64[1,5] = edge.aten.min.dim(%n, 0, true)
+    return (%y user_output, %z user_output)
+  }
+})",
+                SimplifyOps().run, R"(program edge {
+  ranges { s0: [1, 9] }
+  graph(%x: f32[2,3,s0] user_input, %n: i8[4,5] user_input) {
+    %amax: f32[2,3] = edge.aten.amax.default(%x, [-1], false)
+    %amin: i8[1,5] = edge.aten.amin.default(%n, [0], true)
+    return (%amax user_output, %amin user_output)
+  }
+})",
+                PassTestOps());
+  ExpectUnchanged(R"(program edge {
+  graph(%x: f32[2,3] user_input) {
+    %y: f32[2], %i: i64[2] = edge.aten.max.dim(%x, 1, false)
+    return (%i user_output)
+  }
+})",
+                  SimplifyOps().run, PassTestOps());
+}
+
 TEST(SimplifyOpsTest, PoolsEvenWindows) {
   ExpectRewrite(R"(program edge {
   graph(%x: f32[2,3,6,8] user_input, %v: f32[3,4,6,8] user_input) {
