@@ -124,6 +124,26 @@ TEST_F(ConvolutionVolumesTest, GroupsOfAVectorOfFilters) {
   }
 }
 
+// Each phase of the columns is copied to pixels of its own.
+TEST_F(ConvolutionVolumesTest, StridedGroupsOfAVectorOfFilters) {
+  const int64_t channels[][3] = {{48, 48, 3}, {32, 20, 2}, {15, 36, 3}, {8, 12, 1}, {25, 16, 1}};
+  for (const auto& [in, out, groups] : channels) {
+    for (const int64_t height : {4, 33}) {
+      for (const int64_t width : {28, 29, 44}) {
+        ASSERT_TRUE(comparison_.Compare(CallOf(
+            {{2, in, height, width}, out, groups, false, {3, 3}, {2, 2}, {1, 1}, {0, 0}, {1, 1}},
+            true, true, {"none", "add", 0, 6})));
+      }
+    }
+    ASSERT_TRUE(comparison_.Compare(CallOf(
+        {{1, in, 9, 50}, out, groups, false, {4, 5}, {3, 3}, {3, 0, 1, 4}, {0, 0}, {1, 2}})));
+    ASSERT_TRUE(comparison_.Compare(
+        CallOf({{1, in, 7, 31}, out, groups, false, {2, 3}, {1, 2}, {0, 0}, {0, 0}, {2, 3}})));
+    ASSERT_TRUE(comparison_.Compare(
+        CallOf({{1, in, 5, 15}, out, groups, false, {3, 2}, {2, 1}, {1, 1}, {0, 0}, {1, 1}})));
+  }
+}
+
 TEST_F(ConvolutionVolumesTest, VolumesOfAVectorOfFilters) {
   const Convolution cases[] = {
       {{2, 16, 4, 5, 14}, 16, 1, false, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}},

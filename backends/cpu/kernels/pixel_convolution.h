@@ -17,8 +17,8 @@
 namespace belay::cpu {
 
 // Whether the convolution is supported and faster so: channels last operands, results of several lines
-// of at least 14 pixels, stride 1 in a plane, and groups of 9 to 16 filters that are not narrow
-// (runtime/kernels/packed/narrow_groups.h), or a single one with at least 8 channels.
+// of at least 14 pixels, strides in a plane of at most the window, and groups of 9 to 16 filters that
+// are not narrow (runtime/kernels/packed/narrow_groups.h), or a single one with at least 8 channels.
 bool IsPixelConvolution(const TensorView& images, const VolumeWindow& window, int64_t groups,
                         const TensorView& out);
 
