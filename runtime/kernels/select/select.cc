@@ -9,6 +9,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace belay {
 namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
 
 template <class T>
 void Gather(const void* source, int64_t step, int64_t rest, const int64_t* HWY_RESTRICT index,
@@ -38,22 +39,27 @@ void GatherRowImpl(const void* from, int64_t step, int64_t rest, const int64_t* 
 }
 
 template <class T>
-HWY_INLINE bool AnyOfBeats(const T* HWY_RESTRICT x, size_t n, T bound, bool largest) {
-  int any = 0;
-  if (largest) {
-    for (size_t i = 0; i < n; ++i) any |= x[i] <= bound ? 0 : 1;
-  } else {
-    for (size_t i = 0; i < n; ++i) any |= x[i] < bound ? 1 : 0;
-    // If the bound is NaN, every number precedes it.
-    any |= bound != bound ? 1 : 0;
+HWY_INLINE uint64_t BeatingBits(const T* HWY_RESTRICT x, size_t n, T bound, bool largest) {
+  const hn::CappedTag<T, 64> d;
+  const size_t lanes = hn::Lanes(d);
+  // If the bound is NaN, every number is smaller.
+  const auto limit = hn::Set(d, bound), all = hn::Set(d, bound != bound ? T{1} : T{0});
+  const auto some = hn::Ne(all, hn::Zero(d));
+  uint64_t bits = 0;
+  for (size_t i = 0; i < n; i += lanes) {
+    const auto v = hn::LoadN(d, x + i, HWY_MIN(lanes, n - i));
+    const auto beats = largest ? hn::Not(hn::Le(v, limit)) : hn::Or(hn::Lt(v, limit), some);
+    uint64_t of_vector = 0;
+    hn::StoreMaskBits(d, beats, reinterpret_cast<uint8_t*>(&of_vector));
+    bits |= of_vector << i;
   }
-  return any != 0;
+  return n < 64 ? bits & ((uint64_t{1} << n) - 1) : bits;
 }
-bool AnyFloatBeats(const float* x, size_t n, float bound, bool largest) {
-  return AnyOfBeats(x, n, bound, largest);
+uint64_t BeatingFloats(const float* x, size_t n, float bound, bool largest) {
+  return BeatingBits(x, n, bound, largest);
 }
-bool AnyIntegerBeats(const int64_t* x, size_t n, int64_t bound, bool largest) {
-  return AnyOfBeats(x, n, bound, largest);
+uint64_t BeatingIntegers(const int64_t* x, size_t n, int64_t bound, bool largest) {
+  return BeatingBits(x, n, bound, largest);
 }
 
 size_t FirstOutsideImpl(const int64_t* HWY_RESTRICT index, size_t n, int64_t size) {
@@ -79,18 +85,18 @@ HWY_AFTER_NAMESPACE();
 namespace belay {
 
 HWY_EXPORT(GatherRowImpl);
-HWY_EXPORT(AnyFloatBeats);
-HWY_EXPORT(AnyIntegerBeats);
+HWY_EXPORT(BeatingFloats);
+HWY_EXPORT(BeatingIntegers);
 HWY_EXPORT(FirstOutsideImpl);
 void GatherRow(const void* from, int64_t step, int64_t rest, const int64_t* index, size_t n,
                size_t bytes, void* out, int64_t out_step) {
   HWY_DYNAMIC_DISPATCH(GatherRowImpl)(from, step, rest, index, n, bytes, out, out_step);
 }
-bool AnyBeats(const float* x, size_t n, float bound, bool largest) {
-  return HWY_DYNAMIC_DISPATCH(AnyFloatBeats)(x, n, bound, largest);
+uint64_t Beating(const float* x, size_t n, float bound, bool largest) {
+  return HWY_DYNAMIC_DISPATCH(BeatingFloats)(x, n, bound, largest);
 }
-bool AnyBeats(const int64_t* x, size_t n, int64_t bound, bool largest) {
-  return HWY_DYNAMIC_DISPATCH(AnyIntegerBeats)(x, n, bound, largest);
+uint64_t Beating(const int64_t* x, size_t n, int64_t bound, bool largest) {
+  return HWY_DYNAMIC_DISPATCH(BeatingIntegers)(x, n, bound, largest);
 }
 size_t FirstOutside(const int64_t* index, size_t n, int64_t size) {
   return HWY_DYNAMIC_DISPATCH(FirstOutsideImpl)(index, n, size);

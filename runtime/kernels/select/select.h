@@ -17,10 +17,10 @@ namespace belay {
 void GatherRow(const void* from, int64_t step, int64_t rest, const int64_t* index, size_t n,
                size_t bytes, void* out, int64_t out_step);
 
-// Returns whether any of n elements precedes `bound` in the order of topk: is larger (smaller,
-// unless `largest`), or NaN.
-bool AnyBeats(const float* x, size_t n, float bound, bool largest);
-bool AnyBeats(const int64_t* x, size_t n, int64_t bound, bool largest);
+// Returns in bit i whether x[i] precedes `bound` in the order of topk: is larger (smaller, unless
+// `largest`), or NaN. n <= 64.
+uint64_t Beating(const float* x, size_t n, float bound, bool largest);
+uint64_t Beating(const int64_t* x, size_t n, int64_t bound, bool largest);
 
 // Position of the first of n indices outside [0, size); n if all are inside.
 size_t FirstOutside(const int64_t* index, size_t n, int64_t size);

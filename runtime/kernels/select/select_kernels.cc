@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -198,7 +199,7 @@ class Best {
 // a block at a time.
 template <class T>
 void SelectTop(RunSource& source, int64_t count, int64_t take, bool largest, Entry<T>* entries) {
-  constexpr int64_t kBlock = 32;
+  constexpr int64_t kBlock = 64;
   Best<T> best(take, largest, entries);
   RunStorage buffer;
   if constexpr (std::is_same_v<T, float>) {
@@ -211,17 +212,15 @@ void SelectTop(RunSource& source, int64_t count, int64_t take, bool largest, Ent
     const int64_t n = std::min(kRunBufferLength, count - start);
     const T* x = static_cast<const T*>(source.Next(n, buffer));
     for (int64_t at = 0; at < n; at += kBlock) {
+      int64_t i = at;
       const int64_t end = std::min(n, at + kBlock);
-      if (best.full() &&
-          !AnyBeats(x + at, static_cast<size_t>(end - at), best.last().value, largest)) {
-        continue;
-      }
-      for (int64_t i = at; i < end; ++i) {
-        // Of equal elements the first is kept.
-        if (best.full() && (largest ? x[i] <= best.last().value : x[i] >= best.last().value)) {
-          continue;
-        }
-        best.Add({x[i], start + i});
+      for (; i < end && !best.full(); ++i) best.Add({x[i], start + i});
+      if (i == end) continue;
+      // Of equal elements the first is kept.
+      uint64_t beating = Beating(x + i, static_cast<size_t>(end - i), best.last().value, largest);
+      for (; beating != 0; beating &= beating - 1) {
+        const int64_t next = i + std::countr_zero(beating);
+        best.Add({x[next], start + next});
       }
     }
   }
@@ -230,6 +229,12 @@ void SelectTop(RunSource& source, int64_t count, int64_t take, bool largest, Ent
 
 // Cost of an element of a row of topk, in multiply-adds.
 constexpr double kSelectionWork = 8;
+
+// Entries of a thread, on its own cache lines.
+CheckedInt EntriesOfThread(int64_t take) {
+  constexpr int64_t kLineEntries = 8;
+  return FloorDiv(CheckedInt(take) + (kLineEntries - 1), kLineEntries) * kLineEntries;
+}
 
 absl::Status TopK(KernelContext& context, const TopKCall<KernelArguments>& call) {
   const TensorView* const self = call.self;
@@ -247,12 +252,12 @@ absl::Status TopK(KernelContext& context, const TopKCall<KernelArguments>& call)
     using T = decltype(zero);
     ABSL_ASSIGN_OR_RETURN(
         Entry<T>* const memory,
-        ScratchArray<Entry<T>>(context, CheckedInt(take) * context.num_threads()));
+        ScratchArray<Entry<T>>(context, EntriesOfThread(take) * context.num_threads()));
     const Writer<decltype(written)> write(to);
     const int64_t count = NumElements(rows).value_or(0);
     RunRanges(context, count, /*step=*/1, kSelectionWork * static_cast<double>(from.numel()),
               [&](int part, int64_t first, int64_t last) {
-                Entry<T>* const best = memory + part * take;
+                Entry<T>* const best = memory + part * EntriesOfThread(take).value();
                 for (int64_t row = first; row < last; ++row) {
                   RunSource source(ElementAddress(from, OffsetAt(row, rows, from.strides)),
                                    from.dtype, {from.sizes[dim]}, {from.strides[dim]}, type);
@@ -283,7 +288,7 @@ uint64_t TopKScratch(const KernelContext& context, const TopKCall<KernelArgument
   // If k is computed at run time, it is at most the length of the output.
   int64_t most = std::max<int64_t>(call.k.value(), 1);
   for (int64_t size : (*values)->sizes) most = std::max(most, size);
-  return ScratchBytesOf<Entry<int64_t>>(CheckedInt(most) * context.num_threads());
+  return ScratchBytesOf<Entry<int64_t>>(EntriesOfThread(most) * context.num_threads());
 }
 
 constexpr Kernel kKernels[] = {
