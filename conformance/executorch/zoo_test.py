@@ -94,6 +94,22 @@ class ZooTest(unittest.TestCase):
 try:
     import numpy
     import comparison
+    import language_models
+
+    class LanguageModelsTest(unittest.TestCase):
+        def test_calls_follow_the_sizes_of_the_file(self):
+            shapes = [[array.shape for array in call]
+                      for call in language_models.calls_of([(1, 127), (1,)])]
+            self.assertEqual(shapes[:2], [[(1, 12), (1,)], [(1, 1), (1,)]])
+            self.assertEqual(len(shapes), 37)
+            one_by_one = language_models.calls_of([(1, 1), (1,)])
+            self.assertEqual([int(call[1][0]) for call in one_by_one], list(range(48)))
+            self.assertEqual([len(call) for call in language_models.calls_of([(1, 127)])], [1, 1])
+
+        def test_differences_are_relative(self):
+            want = numpy.float32([[3, 4]])
+            self.assertEqual(language_models.difference(numpy.float32([3, 4]), want), 0)
+            self.assertAlmostEqual(language_models.difference(numpy.float32([3, 4.5]), want), 0.1)
 
     class ComparisonTest(unittest.TestCase):
         def test_tolerance_is_of_reals_alone(self):
