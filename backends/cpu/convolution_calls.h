@@ -79,6 +79,31 @@ struct VolumeWindow {
   }
 };
 
+// Window over images as one over volumes of depth 1, and the window in a plane of volumes.
+inline VolumeWindow VolumeWindowOf(const Window& window) {
+  VolumeWindow volumes;
+  for (size_t s = 0; s < 2; ++s) {
+    volumes.axes[s + 1] = {.kernel = window.kernel_size[s],
+                           .stride = window.stride[s],
+                           .dilation = window.dilation[s],
+                           .padding = window.padding[s],
+                           .padding_after = window.padding_after[s]};
+  }
+  return volumes;
+}
+inline Window PlaneOf(const VolumeWindow& volumes) {
+  Window window;
+  for (size_t s = 0; s < 2; ++s) {
+    const WindowAxis& axis = volumes.axes[s + 1];
+    window.kernel_size[s] = axis.kernel;
+    window.stride[s] = axis.stride;
+    window.dilation[s] = axis.dilation;
+    window.padding[s] = axis.padding;
+    window.padding_after[s] = axis.padding_after;
+  }
+  return window;
+}
+
 // Sizes [n, c, ...] as [n, depth, height, width].
 inline std::array<int64_t, 4> VolumeSizes(const Sizes& sizes) {
   const int last = sizes.size() - 1;

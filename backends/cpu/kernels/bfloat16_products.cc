@@ -1,5 +1,6 @@
 // belay_cpu::bfloat16_linear and belay_cpu::bfloat16_conv2d.
 #include "backends/cpu/bfloat16_calls.h"
+#include "backends/cpu/convolution_calls.h"
 #include "backends/cpu/kernels/convolution.h"
 #include "backends/cpu/kernels/epilogue_of.h"
 #include "backends/cpu/kernels/kernel_tables.h"
@@ -50,11 +51,13 @@ absl::Status Conv2d(KernelContext& context, const Conv2dArguments& call) {
   ABSL_RETURN_IF_ERROR(ExpectChannelsLast("result", *out));
   ABSL_ASSIGN_OR_RETURN(const auto epilogue, EpilogueOf<BFloat16>(call.epilogue, *out));
   if (out->numel() == 0) return absl::OkStatus();
-  return RunConvolution(context, *call.input, *call.weight, call.window, epilogue, *out);
+  return RunConvolution<BFloat16>(context, {*call.input, *call.weight, VolumeWindowOf(call.window),
+                                            /*groups=*/1, epilogue, *out});
 }
 
 uint64_t Conv2dScratch(const KernelContext& context, const Conv2dArguments& call) {
-  return ConvolutionScratch<BFloat16>(context, call.input->sizes, *call.weight, call.window,
+  return ConvolutionScratch<BFloat16>(context, call.input->sizes, *call.weight,
+                                      VolumeWindowOf(call.window),
                                       {PatchWay::kTaps, PatchWay::kPadded});
 }
 

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "backends/cpu/convolution_calls.h"
 #include "backends/cpu/kernels/convolution.h"
 #include "backends/cpu/kernels/epilogue_of.h"
 #include "backends/cpu/kernels/few_channels.h"
@@ -42,7 +43,8 @@ absl::Status Conv2d(KernelContext& context, const Call<false>& call) {
   if (IsOfFewChannels(*call.input, *call.weight, call.window, *out)) {
     return RunOfFewChannels(context, *call.input, *call.weight, call.window, epilogue, *out);
   }
-  return RunConvolution(context, *call.input, *call.weight, call.window, epilogue, *out);
+  return RunConvolution<float>(context, {*call.input, *call.weight, VolumeWindowOf(call.window),
+                                         /*groups=*/1, epilogue, *out});
 }
 
 // Rows of a contiguous result that are computed in working memory before they are transposed: a power
@@ -123,7 +125,8 @@ bool Accepts(const KernelContext& context, const Call<kDepthwise>& call) {
 uint64_t Conv2dScratch(const KernelContext& context, const Call<false>& call) {
   return std::max({PlanarConvolutionScratch(context, *call.input, call.window),
                    FewChannelsScratch(context, *call.input, *call.weight, call.window),
-                   ConvolutionScratch<float>(context, call.input->sizes, *call.weight, call.window,
+                   ConvolutionScratch<float>(context, call.input->sizes, *call.weight,
+                                             VolumeWindowOf(call.window),
                                              {PatchWay::kTaps, PatchWay::kPadded})});
 }
 

@@ -1,11 +1,15 @@
 // belay_cpu::quantized_conv2d, quantized_grouped_conv2d and quantized_depthwise_conv2d.
 #include <algorithm>
+#include <array>
+#include <optional>
 
+#include "backends/cpu/convolution_calls.h"
 #include "backends/cpu/kernels/convolution.h"
 #include "backends/cpu/kernels/epilogue_of.h"
 #include "backends/cpu/kernels/kernel_tables.h"
 #include "backends/cpu/kernels/patches.h"
 #include "backends/cpu/kernels/rows.h"
+#include "backends/cpu/kernels/window_rows.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/operands/gemm_ranges.h"
 #include "runtime/kernels/operands/operands.h"
@@ -50,13 +54,16 @@ absl::Status RunQuantizedConv2d(KernelContext& context, const Call<false>& call,
   g.m = static_cast<size_t>(out.numel()) / g.n;
   g.b = call.weight->as<const int8_t>();
   g.ldc = g.n;
-  const PatchWay way = PatchWayOf<uint8_t>(in, call.window);
-  const Memory memory(context, way, in.sizes, call.window);
+  const VolumeWindow window = VolumeWindowOf(call.window);
+  const PatchWay way = PatchWayOf<uint8_t>(in, window, /*groups=*/1);
+  const Memory memory(context, way, in.sizes, window);
   g.taps = static_cast<size_t>(memory.taps.count);
   g.k = static_cast<size_t>(memory.taps.size / matrices);
   ABSL_ASSIGN_OR_RETURN(std::byte * scratch, ScratchArray<std::byte>(context, memory.bytes));
   const auto zero = static_cast<uint8_t>(call.epilogue.input_zero_point);
-  const Patches<uint8_t> patches(context, way, in, out, call.window, zero, memory.patches, scratch);
+  const Patches<uint8_t> patches(context, way, in, window, zero, memory.patches, scratch);
+  const std::array<PhaseSteps, 3> steps = patches.StepsOf(VolumeSizes(out.sizes), {0, 0, 0});
+  const std::array<WindowSteps, 3> axes = {steps[0].steps, steps[1].steps, steps[2].steps};
   if (way == PatchWay::kPadded) g.k = (g.k + 3) / 4 * 4;
   if (way == PatchWay::kRows) {
     g.a = in.as<const uint8_t>();
@@ -69,16 +76,17 @@ absl::Status RunQuantizedConv2d(KernelContext& context, const Call<false>& call,
           [&](int part, size_t row, size_t end_row, size_t column, size_t end_column) {
             for (size_t i = column / step; i * step < end_column; ++i) {
               const auto matrix = static_cast<int64_t>(i);
-              const Patches<uint8_t>::Reader reader(patches, part, matrix * channels);
               QuantizedGemmArgs mine = OfColumns(g, out, matrix * columns);
               mine.n = step;
               mine.b += matrix * matrix_bytes;
+              std::optional<WindowRows<uint8_t>> rows;
               if (way == PatchWay::kRows) {
                 mine.a += matrix * channels;
               } else {
-                mine.row_pointers = &Patches<uint8_t>::Reader::RowPointers;
-                mine.source = &reader;
-                mine.pointers = reader.pointers();
+                rows = patches.RowsOf(part, axes, /*first_row=*/0, matrix * channels);
+                mine.row_pointers = &WindowRows<uint8_t>::RowPointers;
+                mine.source = &*rows;
+                mine.pointers = rows->pointers();
               }
               mine.copy = memory.CopyOf(part, scratch);
               QuantizedGemmRange(mine, row, end_row, column > i * step ? column - i * step : 0,
@@ -136,8 +144,9 @@ template <class Call>
 uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
   uint64_t most = 0;
   for (PatchWay way : {PatchWay::kTaps, PatchWay::kPadded}) {
-    most = std::max(most, ScratchBytesOf<std::byte>(
-                              Memory(context, way, call.input->sizes, call.window).bytes));
+    most = std::max(
+        most, ScratchBytesOf<std::byte>(
+                  Memory(context, way, call.input->sizes, VolumeWindowOf(call.window)).bytes));
   }
   return most;
 }

@@ -1,4 +1,5 @@
-// Indirection buffers of convolutions over volumes, channels last. Images are volumes of depth 1.
+// Indirection buffers of convolutions: pointers to the pixels of windows, channels last. Images are
+// volumes of depth 1.
 #ifndef BELAY_BACKENDS_CPU_KERNELS_WINDOW_ROWS_H_
 #define BELAY_BACKENDS_CPU_KERNELS_WINDOW_ROWS_H_
 
@@ -8,6 +9,7 @@
 #include <cstdint>
 
 #include "backends/cpu/convolution_calls.h"
+#include "backends/cpu/kernels/cache_lines.h"
 #include "runtime/core/checked_math.h"
 
 namespace belay::cpu {
@@ -54,42 +56,54 @@ struct PhaseSteps {
   }
 };
 
-// Sizes of the memory of one thread: row pointers, tap offsets and a pixel of zeros.
+// Sizes of the memory of one thread: row pointers, tap offsets, and a pixel outside of the images.
+template <class T>
 struct WindowRowsMemory {
-  CheckedInt pointers, offsets, zeros;
+  CheckedInt pointers = 0, offsets = 0;
+  CheckedInt outside = 0;  // elements; none if no window crosses an edge
 
   // `rows` is the number of rows that a GEMM reads at once, `channels` that of a pixel.
   static WindowRowsMemory For(int64_t rows, const CheckedInt& taps, int64_t channels) {
     return {CheckedInt(rows) * taps, taps, CheckedInt(channels)};
   }
   CheckedInt bytes() const {
-    constexpr int64_t kLine = 64;
-    const CheckedInt all = pointers * CheckedInt(int64_t{sizeof(const float*)}) +
-                           offsets * CheckedInt(int64_t{sizeof(int64_t)}) +
-                           zeros * CheckedInt(int64_t{sizeof(float)});
-    return FloorDiv(all + CheckedInt(kLine - 1), CheckedInt(kLine)) * CheckedInt(kLine);
+    return WholeLines((pointers + offsets) * CheckedInt(int64_t{sizeof(void*)}) +
+                      outside * CheckedInt(int64_t{sizeof(T)}));
   }
 };
 
+// Images [n, depth, height, width, channels] and the windows that a convolution reads.
+template <class T>
+struct WindowSource {
+  const T* data = nullptr;
+  int64_t channels = 1;
+  std::array<WindowSteps, 3> axes;  // with taps
+  int64_t first_channel = 0;        // at which rows begin
+  T padding = T();                  // elements outside of the images
+};
+
 // The `source` of RowPointers. Rows are the windows of all images, row by row.
+template <class T>
 class WindowRows {
  public:
-  // Row 0 of the GEMM is window `first_row`. `memory` has sizes.bytes() bytes. Precondition: all axes
-  // have taps.
-  WindowRows(const float* data, int64_t channels, const std::array<WindowSteps, 3>& axes,
-             int64_t first_row, const WindowRowsMemory& sizes, std::byte* memory)
-      : data_(data), channels_(channels), axes_(axes), first_row_(first_row) {
-    pointers_ = reinterpret_cast<const float**>(memory);
-    memory += static_cast<size_t>(sizes.pointers.value()) * sizeof(const float*);
+  // Row 0 of the GEMM is window `first_row`. `memory` has sizes.bytes() bytes.
+  WindowRows(const WindowSource<T>& source, int64_t first_row, const WindowRowsMemory<T>& sizes,
+             std::byte* memory)
+      : data_(source.data), channels_(source.channels), axes_(source.axes), first_row_(first_row) {
+    pointers_ = reinterpret_cast<const T**>(memory);
+    memory += static_cast<size_t>(sizes.pointers.value()) * sizeof(const T*);
     offsets_ = reinterpret_cast<int64_t*>(memory);
     memory += static_cast<size_t>(sizes.offsets.value()) * sizeof(int64_t);
-    zeros_ = reinterpret_cast<float*>(memory);
-    std::fill_n(zeros_, sizes.zeros.value(), 0.0f);
+    if (sizes.outside.value() != 0) {
+      outside_ = reinterpret_cast<T*>(memory);
+      std::fill_n(outside_, sizes.outside.value(), source.padding);
+    }
     int64_t* to = offsets_;
-    for (int64_t z = 0; z < axes[0].taps; ++z) {
-      for (int64_t y = 0; y < axes[1].taps; ++y) {
-        for (int64_t x = 0; x < axes[2].taps; ++x) {
-          *to++ = Offset(z * axes[0].step, y * axes[1].step, x * axes[2].step);
+    for (int64_t z = 0; z < axes_[0].taps; ++z) {
+      for (int64_t y = 0; y < axes_[1].taps; ++y) {
+        for (int64_t x = 0; x < axes_[2].taps; ++x) {
+          *to++ = source.first_channel +
+                  Offset(z * axes_[0].step, y * axes_[1].step, x * axes_[2].step);
         }
       }
     }
@@ -97,12 +111,13 @@ class WindowRows {
 
   // Makes window `row` row 0.
   void StartAt(int64_t row) { first_row_ = row; }
-  const float** pointers() const { return pointers_; }
-  const float* zeros() const { return zeros_; }
+  const T** pointers() const { return pointers_; }
+  // Address returned for pixels outside of the images; null if there is no memory for it.
+  const T* outside() const { return outside_; }
 
-  // Implements RowPointersFn; `source` is a WindowRows.
+  // Implements RowPointersFn and QuantizedRowPointersFn; `source` is a WindowRows.
   static void RowPointers(const void* source, size_t first, size_t count, size_t tap, size_t taps,
-                          const float** pointers) {
+                          const T** pointers) {
     static_cast<const WindowRows*>(source)->Find(first, count, tap, taps, pointers);
   }
 
@@ -111,7 +126,7 @@ class WindowRows {
     return ((z * axes_[1].size + y) * axes_[2].size + x) * channels_;
   }
 
-  void Find(size_t first, size_t count, size_t tap, size_t taps, const float** pointers) const {
+  void Find(size_t first, size_t count, size_t tap, size_t taps, const T** pointers) const {
     const auto& [az, ay, ax] = axes_;
     const int64_t row = first_row_ + static_cast<int64_t>(first);
     int64_t x = row % ax.count, rest = row / ax.count;
@@ -126,14 +141,14 @@ class WindowRows {
       // An offset, not a pointer: the first tap may be outside of the volume.
       const int64_t base =
           image * az.size * Offset(1, 0, 0) + Offset(z0 + az.first, y0 + ay.first, x0 + ax.first);
-      const float** to = pointers + i;
+      const T** to = pointers + i;
       if (within(az, z0) && within(ay, y0) && within(ax, x0)) {
         // Also the next windows of the row that are inside the volume.
         const int64_t more = (ax.size - 1 - ax.highest() - x0) / ax.stride + 1;
         run = std::min(count - i, static_cast<size_t>(std::min(more, ax.count - x)));
         const int64_t step = ax.stride * channels_;
         for (size_t t = 0; t < taps; ++t, to += count) {
-          const float* from = data_ + base + offsets_[tap + t];
+          const T* from = data_ + base + offsets_[tap + t];
           for (size_t r = 0; r < run; ++r) to[r] = from + static_cast<int64_t>(r) * step;
         }
       } else {
@@ -148,7 +163,7 @@ class WindowRows {
         for (size_t t = 0; t < taps; ++t, to += count) {
           *to = inside(az, z0, tz) && inside(ay, y0, ty) && inside(ax, x0, tx)
                     ? data_ + base + offsets_[tap + t]
-                    : zeros_;
+                    : outside_;
           if (++tx < ax.taps) continue;
           tx = 0;
           if (++ty < ay.taps) continue;
@@ -167,13 +182,13 @@ class WindowRows {
     }
   }
 
-  const float* data_;  // [n, depth, height, width, channels]
+  const T* data_;  // [n, depth, height, width, channels]
   int64_t channels_;
   std::array<WindowSteps, 3> axes_;
   int64_t first_row_;
-  const float** pointers_;
+  const T** pointers_;
   int64_t* offsets_;
-  float* zeros_;
+  T* outside_ = nullptr;
 };
 
 }  // namespace belay::cpu
