@@ -11,7 +11,7 @@
 #include "hwy/highway.h"
 #include "runtime/core/budget.h"
 #include "runtime/kernels/packed/epilogue-inl.h"
-#include "runtime/kernels/packed/packed_gemm-inl.h"
+#include "runtime/kernels/packed/gemm_tile-inl.h"
 #include "runtime/kernels/packed/short_gemm.h"
 
 HWY_BEFORE_NAMESPACE();
