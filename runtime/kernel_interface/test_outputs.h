@@ -57,7 +57,7 @@ class FreshOutputs final : public OutputAllocator {
 };
 
 // Runs the registry's kernel that accepts the call, with the scratch memory that it requests.
-// `threads`: null for the calling thread alone.
+// `threads`: null to use only the calling thread.
 //   kNotFound           no kernel accepts the call
 //   kResourceExhausted  more than 16 MiB of scratch memory
 inline absl::Status RunOperator(const KernelRegistry& kernels, std::string_view op,

@@ -112,7 +112,7 @@ class WindowRows {
   // Makes window `row` row 0.
   void StartAt(int64_t row) { first_row_ = row; }
   const T** pointers() const { return pointers_; }
-  // Address returned for pixels outside of the images; null if there is no memory for it.
+  // Address returned for pixels outside of the images; null without memory for it.
   const T* outside() const { return outside_; }
 
   // Implements RowPointersFn and QuantizedRowPointersFn; `source` is a WindowRows.
