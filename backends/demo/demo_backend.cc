@@ -78,7 +78,7 @@ class Compiler {
   }
 
   absl::Status AddInstruction(exir::NodeId id) {
-    const std::string reason = WhyNotDemo(graph_, id);
+    const std::string reason = UnsupportedByDemoReason(graph_, id);
     if (!reason.empty()) {
       return absl::UnimplementedError(absl::StrCat(reason, ": ", exir::DescribeNode(graph_, id)));
     }

@@ -12,7 +12,8 @@
 namespace belay::demo {
 namespace {
 
-std::string WhyNotTensor(const exir::Graph& graph, std::string_view what, exir::ValueId value) {
+std::string UnsupportedTensorReason(const exir::Graph& graph, std::string_view what,
+                                    exir::ValueId value) {
   const exir::TensorMeta* meta = graph.value(value).tensor();
   if (meta == nullptr) return absl::StrCat(what, " is not a tensor");
   if (meta->dtype != DType::kFloat32 || !meta->is_contiguous() ||
@@ -24,7 +25,7 @@ std::string WhyNotTensor(const exir::Graph& graph, std::string_view what, exir::
 
 }  // namespace
 
-std::string WhyNotDemo(const exir::Graph& graph, exir::NodeId id) {
+std::string UnsupportedByDemoReason(const exir::Graph& graph, exir::NodeId id) {
   const exir::Node& node = graph.node(id);
   const DemoOpRow* row = nullptr;
   for (const DemoOpRow& candidate : kDemoOps) {
@@ -37,7 +38,7 @@ std::string WhyNotDemo(const exir::Graph& graph, exir::NodeId id) {
     const std::string what = absl::StrCat("'", node.target->schema()->arguments[i].name, "'");
     const exir::ValueId* value = node.arguments[i].get_if<exir::ValueId>();
     if (value == nullptr) return absl::StrCat(what, " is not a tensor");
-    std::string reason = WhyNotTensor(graph, what, *value);
+    std::string reason = UnsupportedTensorReason(graph, what, *value);
     if (!reason.empty()) return reason;
   }
   for (int i : {row->alpha, row->beta}) {
@@ -48,7 +49,7 @@ std::string WhyNotDemo(const exir::Graph& graph, exir::NodeId id) {
     }
   }
   for (exir::ValueId result : node.results()) {
-    std::string reason = WhyNotTensor(graph, "the result", result);
+    std::string reason = UnsupportedTensorReason(graph, "the result", result);
     if (!reason.empty()) return reason;
   }
   return "";
@@ -59,7 +60,7 @@ std::unique_ptr<exir::Partitioner> CreateDemoPartitioner(
   return std::make_unique<exir::CapabilityPartitioner>(
       exir::DelegationSpec{"demo", std::move(compile_specs)},
       [](const exir::ExportedProgram& program, exir::GraphId graph, exir::NodeId node) {
-        return WhyNotDemo(program.graphs[graph], node);
+        return UnsupportedByDemoReason(program.graphs[graph], node);
       },
       exir::CapabilityPartitionerOptions{.tag_prefix = "demo_"});
 }

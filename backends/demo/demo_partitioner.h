@@ -10,8 +10,8 @@
 
 namespace belay::demo {
 
-// Returns "" if the backend supports the node, else the reason why not.
-std::string WhyNotDemo(const exir::Graph& graph, exir::NodeId node);
+// Returns "" if the backend supports the node, else the reason.
+std::string UnsupportedByDemoReason(const exir::Graph& graph, exir::NodeId node);
 
 // Groups all supported nodes into few large partitions, with their constants. Reports a reason for
 // every other node.

@@ -440,7 +440,8 @@ TEST(DemoTest, PartitionerNamesInvalidOperands) {
   })",
                                                          Ops());
   std::vector<std::string> reasons;
-  for (exir::NodeId id : program.top().nodes()) reasons.push_back(WhyNotDemo(program.top(), id));
+  for (exir::NodeId id : program.top().nodes())
+    reasons.push_back(UnsupportedByDemoReason(program.top(), id));
   EXPECT_THAT(
       reasons,
       ElementsAre("'self' is not a tensor", "'other' is not a tensor", "'alpha' is not a scalar",

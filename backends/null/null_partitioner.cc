@@ -9,8 +9,8 @@
 namespace belay::null {
 namespace {
 
-// Returns "" if the backend supports the node, else the reason why not.
-std::string WhyNot(const exir::Graph& graph, exir::NodeId node) {
+// Returns "" if the backend supports the node, else the reason.
+std::string UnsupportedReason(const exir::Graph& graph, exir::NodeId node) {
   return absl::StrCat("operator ", graph.node(node).target->name(), " is not supported");
 }
 
@@ -21,7 +21,7 @@ std::unique_ptr<exir::Partitioner> CreateNullPartitioner(
   return std::make_unique<exir::CapabilityPartitioner>(
       exir::DelegationSpec{"null", std::move(compile_specs)},
       [](const exir::ExportedProgram& program, exir::GraphId graph, exir::NodeId node) {
-        return WhyNot(program.graphs[graph], node);
+        return UnsupportedReason(program.graphs[graph], node);
       },
       exir::CapabilityPartitionerOptions{.tag_prefix = "null_"});
 }

@@ -34,7 +34,7 @@ const DifferentialSetup& SharedSetup() {
   return *setup;
 }
 
-std::string_view WhyNot(std::string_view op) {
+std::string_view ReasonNotCalled(std::string_view op) {
   for (const Exception& exception : kExceptions) {
     if (exception.op == op) return exception.reason;
   }
@@ -89,9 +89,9 @@ TEST_P(DifferentialTest, EveryOperatorIsCalled) {
         report = RunDifferential(SharedSetup(), options);
         ExpectNoProblems(report);
       }
-      EXPECT_EQ(report.called.empty(), !WhyNot(name).empty())
+      EXPECT_EQ(report.called.empty(), !ReasonNotCalled(name).empty())
           << name << ": " << report.ToString() << "\n"
-          << WhyNot(name);
+          << ReasonNotCalled(name);
     }
   }
 }

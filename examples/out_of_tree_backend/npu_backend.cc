@@ -40,7 +40,7 @@ const OpRow* FindOp(const Node& node) {
 
 // Returns the reason why the npu does not support the node, or "". Used by partitioner and
 // compiler.
-std::string WhyNot(const Graph& graph, NodeId id) {
+std::string UnsupportedReason(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const OpRow* row = FindOp(node);
   if (row == nullptr) return absl::StrCat("operator ", node.target->name(), " is not supported");
@@ -82,7 +82,7 @@ absl::StatusOr<belay::exir::PreprocessResult> NpuBackend::Preprocess(
   for (ValueId input : graph.inputs()) registers[input] = header.arguments++;
   for (NodeId id : graph.nodes()) {
     const Node& node = graph.node(id);
-    if (const std::string reason = WhyNot(graph, id); !reason.empty()) {
+    if (const std::string reason = UnsupportedReason(graph, id); !reason.empty()) {
       return absl::UnimplementedError(
           absl::StrCat(reason, ": ", belay::exir::DescribeNode(graph, id)));
     }
@@ -129,7 +129,7 @@ std::unique_ptr<belay::exir::Partitioner> CreateNpuPartitioner() {
   return std::make_unique<belay::exir::CapabilityPartitioner>(
       belay::exir::DelegationSpec{"npu", {}},
       [](const ExportedProgram& program, GraphId graph, NodeId node) {
-        return WhyNot(program.graphs[graph], node);
+        return UnsupportedReason(program.graphs[graph], node);
       },
       options);
 }

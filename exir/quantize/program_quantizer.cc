@@ -319,7 +319,8 @@ absl::Status ProgramQuantizer::FindAnchors() {
     const Scheme& scheme = scheme_of(use);
     if (!scheme.quantizes()) continue;
     Anchor anchor{use, scheme, *constants.Find(use.constant), constants.NameOf(use.constant), ""};
-    ABSL_ASSIGN_OR_RETURN(anchor.reason, encoded_.WhyNot(anchor.weight, use.rows_first, scheme));
+    ABSL_ASSIGN_OR_RETURN(anchor.reason,
+                          encoded_.UnsupportedReason(anchor.weight, use.rows_first, scheme));
     if (anchor.is_static() && anchor.reason.empty()) statics.push_back(use);
     anchors_.push_back(std::move(anchor));
   }

@@ -82,8 +82,9 @@ EncodedWeight Packed(const ConstantTensor& weight, const WeightMatrix& matrix, b
 
 }  // namespace
 
-absl::StatusOr<std::string> EncodedWeights::WhyNot(const ConstantTensor& weight, bool rows_first,
-                                                   const Scheme& scheme) {
+absl::StatusOr<std::string> EncodedWeights::UnsupportedReason(const ConstantTensor& weight,
+                                                              bool rows_first,
+                                                              const Scheme& scheme) {
   const int64_t columns = ColumnsOf(weight, rows_first);
   const int64_t group = scheme.has_integer_weight() ? scheme.rows.group_size : 0;
   if (group > 0 && columns % group != 0) {

@@ -39,8 +39,8 @@ class EncodedWeights {
   explicit EncodedWeights(ThreadPool* threads = nullptr) : threads_(threads) {}
   // Returns why the weight cannot be quantized by this scheme, or "". Reasons: the group size does
   // not divide the columns, or an element is NaN or infinite. Errors of MatrixOf.
-  absl::StatusOr<std::string> WhyNot(const ConstantTensor& weight, bool rows_first,
-                                     const Scheme& scheme);
+  absl::StatusOr<std::string> UnsupportedReason(const ConstantTensor& weight, bool rows_first,
+                                                const Scheme& scheme);
   // Returns the weight, quantized by the scheme; quantizes it unless an earlier call did. Errors of
   // MatrixOf.
   absl::StatusOr<EncodedWeight> Encode(const ConstantTensor& weight, bool rows_first,
@@ -95,7 +95,7 @@ class StoredWeights {
 
   // Adds the constants, or finds those of an earlier use. The constants of "fc.weight" are
   // "fc.weight_int8" (or _int4, _bf16), "fc.weight_int8_scales" and "fc.weight_int8_zeros".
-  // Precondition: EncodedWeights::WhyNot returned "". The result is valid until the next call. Errors
+  // Precondition: EncodedWeights::UnsupportedReason returned "". The result is valid until the next call. Errors
   // of MatrixOf.
   absl::StatusOr<const Stored*> Add(const WeightUse& use, const Scheme& scheme);
 

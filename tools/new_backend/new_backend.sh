@@ -47,4 +47,4 @@ belay_backend_set(
     "ops",
 ]]
 END
-echo "created $folder. Next: WhyNot in ${name}_partitioner.cc, Preprocess in ${name}_backend.cc, Init and Execute in ${name}_runtime.cc."
+echo "created $folder. Next: UnsupportedReason in ${name}_partitioner.cc, Preprocess in ${name}_backend.cc, Init and Execute in ${name}_runtime.cc."

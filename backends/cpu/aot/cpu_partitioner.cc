@@ -44,7 +44,7 @@ const absl::flat_hash_map<std::string_view, bool>& SupportedOps() {
 // Precondition: the operator is supported.
 bool IsAnchor(const exir::Node& node) { return SupportedOps().at(node.target->name()); }
 
-std::string WhyNotValue(const exir::Graph& graph, exir::ValueId value, DTypeSet types) {
+std::string UnsupportedValueReason(const exir::Graph& graph, exir::ValueId value, DTypeSet types) {
   const exir::ValueType& type = graph.value(value).type;
   if (std::holds_alternative<exir::SymIntType>(type)) return "";
   const exir::TensorMeta* meta = std::get_if<exir::TensorMeta>(&type);
@@ -69,8 +69,8 @@ std::string WhyNotValue(const exir::Graph& graph, exir::ValueId value, DTypeSet 
 // Returns why an update of a mutated buffer stays in the program; "" for other nodes. The program
 // writes rows of a cache in place, or copies it once. A delegate would copy all of it, and then
 // copy its result again.
-std::string WhyNotHere(const exir::ExportedProgram& program, exir::GraphId graph_id,
-                       exir::NodeId id) {
+std::string UnsupportedUseReason(const exir::ExportedProgram& program, exir::GraphId graph_id,
+                                 exir::NodeId id) {
   constexpr auto is_update = [](const exir::Node& node) {
     return node.target->name() == "aten.slice_scatter.default" ||
            node.target->name() == "aten.select_scatter.default" ||
@@ -115,7 +115,7 @@ class CpuPartitioner final : public exir::Partitioner {
             {std::string(kBackendId), std::move(compile_specs)},
             [](const exir::ExportedProgram& program, exir::GraphId graph, exir::NodeId node) {
               std::string reason = CpuRejection(program.graphs[graph], node);
-              return reason.empty() ? WhyNotHere(program, graph, node) : reason;
+              return reason.empty() ? UnsupportedUseReason(program, graph, node) : reason;
             },
             {.tag_prefix = "cpu_", .tag_constants = false}) {}
 
@@ -171,7 +171,7 @@ std::string CpuRejection(const exir::Graph& graph, exir::NodeId id) {
   const DTypeSet types = IsAnchor(node) ? kAnchorTypes : quantizes ? kQuantizationTypes : kTypes;
   std::string reason;
   const auto ask = [&](exir::ValueId value) {
-    if (reason.empty()) reason = WhyNotValue(graph, value, types);
+    if (reason.empty()) reason = UnsupportedValueReason(graph, value, types);
   };
   for (const exir::Argument& argument : node.arguments) {
     exir::ForEachValue(argument, ask);

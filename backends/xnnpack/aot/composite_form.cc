@@ -85,7 +85,7 @@ absl::Status ReadSlopes(const OperationReader& r, const Argument& input, const A
   ABSL_ASSIGN_OR_RETURN(std::vector<float> slopes, exir::FloatElements(constant));
   if (!std::all_of(slopes.begin(), slopes.end(),
                    [](float slope) { return std::isfinite(slope); })) {
-    return WhyNot("a slope is not finite");
+    return Unsupported("a slope is not finite");
   }
   operation.operands = {x};
   operation.slopes = *weight.get_if<ValueId>();
@@ -97,15 +97,15 @@ absl::Status ReadSlopes(const OperationReader& r, const Argument& input, const A
   // Nodes have channels in the last dimension.
   const int rank = SizesOf(r.program, x).size();
   if (rank != 2 && rank != 4) {
-    return WhyNot(absl::StrCat("it has a slope per channel, and the input has rank ", rank));
+    return Unsupported(absl::StrCat("it has a slope per channel, and the input has rank ", rank));
   }
   operation.images = rank == 4 ? Images::kNhwc : Images::kRows;
   ABSL_RETURN_IF_ERROR(r.CheckStatic(x, 1));
   Sizes expected(broadcasts ? rank : 1, 1);
   expected[broadcasts ? 1 : 0] = SizesOf(r.program, x)[1];
   if (constant.sizes() != expected) {
-    return WhyNot(absl::StrCat("weight is ", FormatSizes(constant.sizes()), ", expected ",
-                               FormatSizes(expected)));
+    return Unsupported(absl::StrCat("weight is ", FormatSizes(constant.sizes()), ", expected ",
+                                    FormatSizes(expected)));
   }
   operation.scales = std::move(slopes);
   return absl::OkStatus();

@@ -66,13 +66,13 @@ absl::Status CheckChosen(const exir::ExportedProgram& program, exir::NodeId id,
                                   : operation->composite;
   if (!choices.operators.empty() && std::find(choices.operators.begin(), choices.operators.end(),
                                               op) == choices.operators.end()) {
-    return WhyNot(absl::StrCat("the compile spec operators does not name ", op));
+    return Unsupported(absl::StrCat("the compile spec operators does not name ", op));
   }
   const bool int8 = operation->int8.has_value();
   if (choices.precision != Choices::Precision::kAll &&
       int8 != (choices.precision == Choices::Precision::kInt8)) {
-    return WhyNot(absl::StrCat("it computes on ", int8 ? "int8" : "float32",
-                               ", which the compile spec precision excludes"));
+    return Unsupported(absl::StrCat("it computes on ", int8 ? "int8" : "float32",
+                                    ", which the compile spec precision excludes"));
   }
   return absl::OkStatus();
 }
@@ -94,12 +94,12 @@ absl::Status CheckSupported(const exir::ExportedProgram& program, exir::NodeId i
     const absl::StatusOr<Operation> operation = ReadOperation(program, reader, target);
     return operation.ok() && (operation->int8.has_value() || operation->dynamic)
                ? absl::OkStatus()
-               : WhyNot("its user does not compute on int8");
+               : Unsupported("its user does not compute on int8");
   }
   ABSL_ASSIGN_OR_RETURN(const Operation operation, ReadOperation(program, id, target));
   if (operation.weight.has_value() && !operation.int8.has_value() && !operation.dynamic &&
       WeightOf(program, *operation.weight)->is_quantized()) {
-    return WhyNot("its weight is int8, but its input or result is not");
+    return Unsupported("its weight is int8, but its input or result is not");
   }
   return absl::OkStatus();
 }
@@ -159,18 +159,19 @@ absl::StatusOr<Operation> ReadOperation(const exir::ExportedProgram& program, ex
   const OperationReader reader(program, id);
   const OperationRule* rule = FindOperationRule(reader.node.target->name());
   if (rule == nullptr || reader.node.target->schema() == nullptr) {
-    return WhyNot(absl::StrCat("operator ", reader.node.target->name(), " is not supported"));
+    return Unsupported(absl::StrCat("operator ", reader.node.target->name(), " is not supported"));
   }
   if (rule->type != NodeType::NONE && target == Target::kLocal && !FindNodeRule(rule->type)->fp32) {
-    return WhyNot(absl::StrCat("this XNNPACK does not support ", NodeTypeName(rule->type)));
+    return Unsupported(absl::StrCat("this XNNPACK does not support ", NodeTypeName(rule->type)));
   }
   const bool dynamic = target == Target::kExecuTorch15 && DynamicRowsOf(program, id).has_value();
   if (IsDynamicQuantization(rule->op) && !dynamic) {
-    return WhyNot(target == Target::kLocal ? "this XNNPACK does not quantize at run time"
-                                           : "it is not for linear layers of int8 or int4 weights");
+    return Unsupported(target == Target::kLocal
+                           ? "this XNNPACK does not quantize at run time"
+                           : "it is not for linear layers of int8 or int4 weights");
   }
   if (reader.node.outputs.empty() || reader.node.outputs[0].values.empty()) {
-    return WhyNot("it has no result");
+    return Unsupported("it has no result");
   }
   ABSL_RETURN_IF_ERROR(reader.CheckTensor(reader.result(), rule->result));
   Operation operation;

@@ -15,13 +15,13 @@ namespace belay::xnnpack {
 using exir::Argument;
 using exir::ValueId;
 
-absl::Status WhyNot(std::string reason) { return absl::UnimplementedError(std::move(reason)); }
+absl::Status Unsupported(std::string reason) { return absl::UnimplementedError(std::move(reason)); }
 
 absl::StatusOr<double> OperationReader::NumberOf(const Argument& argument, std::string_view name) {
   if (const int64_t* number = argument.get_if<int64_t>()) return static_cast<double>(*number);
   if (const double* number = argument.get_if<double>()) return *number;
   if (const bool* flag = argument.get_if<bool>()) return *flag ? 1 : 0;
-  return WhyNot(absl::StrCat(name, " is not a known scalar"));
+  return Unsupported(absl::StrCat(name, " is not a known scalar"));
 }
 
 absl::StatusOr<std::vector<int64_t>> OperationReader::Ints(std::string_view name) const {
@@ -29,7 +29,7 @@ absl::StatusOr<std::vector<int64_t>> OperationReader::Ints(std::string_view name
   if (const int64_t* number = argument.get_if<int64_t>()) return std::vector<int64_t>{*number};
   std::vector<int64_t> numbers;
   if (argument.is_none()) return numbers;
-  const auto unknown = [&] { return WhyNot(absl::StrCat(name, " has unknown sizes")); };
+  const auto unknown = [&] { return Unsupported(absl::StrCat(name, " has unknown sizes")); };
   const Argument::List* list = argument.get_if<Argument::List>();
   if (list == nullptr) return unknown();
   for (const Argument& element : *list) {
@@ -44,10 +44,11 @@ absl::StatusOr<std::pair<int64_t, int64_t>> OperationReader::Pair(
     std::string_view name, int64_t least, std::pair<int64_t, int64_t> if_empty) const {
   ABSL_ASSIGN_OR_RETURN(const std::vector<int64_t> numbers, Ints(name));
   if (numbers.empty()) return if_empty;
-  if (numbers.size() > 2) return WhyNot(absl::StrCat(name, " has ", numbers.size(), " numbers"));
+  if (numbers.size() > 2)
+    return Unsupported(absl::StrCat(name, " has ", numbers.size(), " numbers"));
   for (int64_t number : numbers) {
     if (number < least || number > kMaxWindowNumber) {
-      return WhyNot(absl::StrCat(name, " is ", number));
+      return Unsupported(absl::StrCat(name, " is ", number));
     }
   }
   return std::pair(numbers.front(), numbers.back());
@@ -55,13 +56,13 @@ absl::StatusOr<std::pair<int64_t, int64_t>> OperationReader::Pair(
 
 absl::StatusOr<int> OperationReader::Dim(int64_t dim, int rank) const {
   const int64_t positive = dim < 0 ? dim + rank : dim;
-  if (positive < 0 || positive >= rank) return WhyNot(absl::StrCat("dimension ", dim));
+  if (positive < 0 || positive >= rank) return Unsupported(absl::StrCat("dimension ", dim));
   return static_cast<int>(positive);
 }
 
 absl::StatusOr<ValueId> OperationReader::Tensor(const Argument& argument) const {
   const ValueId* value = argument.get_if<ValueId>();
-  if (value == nullptr) return WhyNot("an operand is not a tensor");
+  if (value == nullptr) return Unsupported("an operand is not a tensor");
   ABSL_RETURN_IF_ERROR(CheckTensor(*value));
   return *value;
 }
@@ -73,19 +74,19 @@ absl::Status OperationReader::CheckTensor(ValueId value, DType dtype) const {
                         exir::PrintType(graph.value(value).type));
   };
   if (meta == nullptr || meta->dtype != dtype) {
-    return WhyNot(absl::StrCat(describe(), ", expected a tensor of ", DTypeName(dtype)));
+    return Unsupported(absl::StrCat(describe(), ", expected a tensor of ", DTypeName(dtype)));
   }
-  if (meta->rank() > kMaxDims) return WhyNot(absl::StrCat(describe(), ", at most rank 6"));
+  if (meta->rank() > kMaxDims) return Unsupported(absl::StrCat(describe(), ", at most rank 6"));
   if (!meta->is_contiguous() && !IsChannelsLast(*meta)) {
-    return WhyNot(absl::StrCat(describe(), ", it is neither contiguous nor channels last"));
+    return Unsupported(absl::StrCat(describe(), ", it is neither contiguous nor channels last"));
   }
   for (const exir::SymInt& size : meta->sizes) {
     const std::optional<int64_t> largest = LargestSize(program, size);
     if (!largest.has_value()) {
-      return WhyNot(absl::StrCat(describe(), ", a size has no upper bound"));
+      return Unsupported(absl::StrCat(describe(), ", a size has no upper bound"));
     }
     if (*largest < 1 || *largest > kMaxSize) {
-      return WhyNot(absl::StrCat(describe(), ", sizes must be from 1 to 2^24"));
+      return Unsupported(absl::StrCat(describe(), ", sizes must be from 1 to 2^24"));
     }
   }
   return absl::OkStatus();
@@ -97,13 +98,13 @@ absl::StatusOr<ValueId> OperationReader::Constant(std::string_view name, int ran
       value == nullptr ? std::nullopt : WeightOf(program, *value);
   if (!constant.has_value() ||
       (constant->tensor.dtype() != DType::kFloat32 && !constant->is_quantized())) {
-    return WhyNot(absl::StrCat(name, " is not a float32 constant"));
+    return Unsupported(absl::StrCat(name, " is not a float32 constant"));
   }
   const Sizes& sizes = constant->tensor.sizes();
   if (sizes.size() != rank || std::any_of(sizes.begin(), sizes.end(), [](int64_t size) {
         return size < 1 || size > kMaxSize;
       })) {
-    return WhyNot(absl::StrCat(name, " is ", FormatSizes(sizes), ", expected rank ", rank));
+    return Unsupported(absl::StrCat(name, " is ", FormatSizes(sizes), ", expected rank ", rank));
   }
   return *value;
 }
@@ -113,7 +114,7 @@ absl::StatusOr<std::vector<float>> OperationReader::Channels(std::string_view na
   ABSL_ASSIGN_OR_RETURN(const ValueId value, Constant(name, 1));
   const Weight constant = *WeightOf(program, value);
   if (constant.tensor.sizes()[0] != channels || constant.is_quantized()) {
-    return WhyNot(absl::StrCat(name, " has other channels, or is quantized"));
+    return Unsupported(absl::StrCat(name, " has other channels, or is quantized"));
   }
   return exir::FloatElements(constant.tensor);
 }
@@ -124,7 +125,7 @@ absl::StatusOr<exir::ConstantTensor> OperationReader::FloatConstant(const Argume
   std::optional<Weight> constant = value == nullptr ? std::nullopt : WeightOf(program, *value);
   if (!constant.has_value() || constant->is_quantized() ||
       constant->tensor.dtype() != DType::kFloat32) {
-    return WhyNot(absl::StrCat(name, " is not a float32 constant"));
+    return Unsupported(absl::StrCat(name, " is not a float32 constant"));
   }
   return std::move(constant->tensor);
 }
@@ -139,22 +140,22 @@ absl::Status OperationReader::OneImage(std::string_view name, Operation& operati
   ABSL_RETURN_IF_ERROR(One(name, operation));
   operation.images = Images::kNhwc;
   const int rank = SizesOf(program, std::get<ValueId>(operation.operands[0])).size();
-  if (rank != 4) return WhyNot(absl::StrCat("the input has rank ", rank));
+  if (rank != 4) return Unsupported(absl::StrCat("the input has rank ", rank));
   return CheckStatic(std::get<ValueId>(operation.operands[0]), 1);
 }
 
 absl::Status OperationReader::CheckStatic(ValueId value, int dim) const {
   const exir::SymInt& size = graph.value(value).tensor()->sizes[static_cast<size_t>(dim)];
   if (size.AsInt().has_value()) return absl::OkStatus();
-  return WhyNot(absl::StrCat("the size of dimension ", dim, " of %", graph.value(value).name,
-                             " is not static"));
+  return Unsupported(absl::StrCat("the size of dimension ", dim, " of %", graph.value(value).name,
+                                  " is not static"));
 }
 
 absl::Status OperationReader::CheckOneResult(std::string_view others) const {
   for (size_t i = 1; i < node.outputs.size(); ++i) {
     for (const ValueId value : node.outputs[i].values) {
       if (graph.value(value).users.empty() && !graph.IsOutput(value)) continue;
-      return WhyNot(absl::StrCat("its ", others, " are used"));
+      return Unsupported(absl::StrCat("its ", others, " are used"));
     }
   }
   return absl::OkStatus();

@@ -21,7 +21,7 @@ inline constexpr int64_t kMaxSize = int64_t{1} << 24;
 inline constexpr int64_t kMaxWindowNumber = 32767;
 
 // kUnimplemented with the reason why a node is not delegated.
-absl::Status WhyNot(std::string reason);
+absl::Status Unsupported(std::string reason);
 
 // Reads arguments of a node by the names of its schema. Anything that payloads cannot represent is
 // kUnimplemented and names the argument or value. Program and node must outlive it. Precondition of
@@ -40,11 +40,11 @@ class OperationReader {
 
   absl::StatusOr<int64_t> Int(std::string_view name) const {
     if (const int64_t* number = node.argument(name).get_if<int64_t>()) return *number;
-    return WhyNot(absl::StrCat(name, " is not a known scalar"));
+    return Unsupported(absl::StrCat(name, " is not a known scalar"));
   }
   absl::StatusOr<bool> Bool(std::string_view name) const {
     if (const bool* flag = node.argument(name).get_if<bool>()) return *flag;
-    return WhyNot(absl::StrCat(name, " is not known"));
+    return Unsupported(absl::StrCat(name, " is not known"));
   }
   static absl::StatusOr<double> NumberOf(const exir::Argument& argument, std::string_view name);
   absl::StatusOr<double> Number(std::string_view name) const {

@@ -35,14 +35,14 @@ absl::Status ReadBinary(const OperationReader& r, Operation& operation) {
     operation.operands.push_back(value);
     // Sizes that are equal in each call may still have different upper bounds.
     const absl::Status fit = BroadcastSizes(self, SizesOf(r.program, value)).status();
-    if (!fit.ok()) return WhyNot(absl::StrCat("at their largest, ", fit.message()));
+    if (!fit.ok()) return Unsupported(absl::StrCat("at their largest, ", fit.message()));
   } else {
     ABSL_ASSIGN_OR_RETURN(const double number, OperationReader::NumberOf(other, "other"));
     operation.operands.push_back(static_cast<float>(number));
   }
   const Argument& alpha = r.node.argument("alpha");
   if (alpha.is_none() || alpha == Argument(1) || alpha == Argument(1.0)) return absl::OkStatus();
-  return WhyNot("alpha is not 1");
+  return Unsupported("alpha is not 1");
 }
 
 absl::Status ReadRelu(const OperationReader& r, Operation& operation) {
@@ -61,7 +61,8 @@ absl::Status ReadClamp(const OperationReader& r, Operation& operation) {
     *bound = static_cast<float>(number);
   }
   // The library requires min < max.
-  return operation.min < operation.max ? absl::OkStatus() : WhyNot("the bounds are not a range");
+  return operation.min < operation.max ? absl::OkStatus()
+                                       : Unsupported("the bounds are not a range");
 }
 
 absl::Status ReadSlope(const OperationReader& r, Operation& operation) {
@@ -78,23 +79,23 @@ absl::Status ReadPrelu(const OperationReader& r, Operation& operation) {
 absl::Status ReadElu(const OperationReader& r, Operation& operation) {
   for (const char* name : {"scale", "input_scale"}) {
     ABSL_ASSIGN_OR_RETURN(const double number, r.Number(name));
-    if (number != 1) return WhyNot(absl::StrCat(name, " is not 1"));
+    if (number != 1) return Unsupported(absl::StrCat(name, " is not 1"));
   }
   ABSL_ASSIGN_OR_RETURN(const double alpha, r.Number("alpha"));
   operation.number = static_cast<float>(alpha);
-  if (!(operation.number > 0)) return WhyNot("alpha is not positive");
+  if (!(operation.number > 0)) return Unsupported("alpha is not positive");
   return r.One("self", operation);
 }
 
 absl::Status ReadPow(const OperationReader& r, Operation& operation) {
   ABSL_ASSIGN_OR_RETURN(const double exponent, r.Number("exponent"));
-  if (exponent != 2) return WhyNot("the exponent is not 2");
+  if (exponent != 2) return Unsupported("the exponent is not 2");
   return r.One("self", operation);
 }
 
 absl::Status ReadGelu(const OperationReader& r, Operation& operation) {
   if (r.node.argument("approximate") != Argument("none")) {
-    return WhyNot("it is approximated by tanh");
+    return Unsupported("it is approximated by tanh");
   }
   return r.One("self", operation);
 }
@@ -104,7 +105,8 @@ absl::Status ReadSoftmax(const OperationReader& r, Operation& operation) {
   ABSL_RETURN_IF_ERROR(r.One("self", operation));
   const int rank = SizesOf(r.program, r.result()).size();
   ABSL_ASSIGN_OR_RETURN(const int64_t dim, r.Int("dim"));
-  if (rank == 0 || (dim != rank - 1 && dim != -1)) return WhyNot("not over the last dimension");
+  if (rank == 0 || (dim != rank - 1 && dim != -1))
+    return Unsupported("not over the last dimension");
   return r.CheckStatic(r.result(), rank - 1);
 }
 
@@ -118,14 +120,14 @@ absl::Status ReadLinear(const OperationReader& r, std::string_view input, std::s
   if (bias.empty()) return absl::OkStatus();
   ABSL_ASSIGN_OR_RETURN(operation.bias, r.Constant(bias, 1));
   if (SizesOf(r.program, *operation.bias)[0] != SizesOf(r.program, r.result()).back()) {
-    return WhyNot("the bias is broadcast");
+    return Unsupported("the bias is broadcast");
   }
   return absl::OkStatus();
 }
 absl::Status ReadAddmm(const OperationReader& r, Operation& operation) {
   for (const char* name : {"alpha", "beta"}) {
     ABSL_ASSIGN_OR_RETURN(const double number, r.Number(name));
-    if (number != 1) return WhyNot(absl::StrCat(name, " is not 1"));
+    if (number != 1) return Unsupported(absl::StrCat(name, " is not 1"));
   }
   return ReadLinear(r, "mat1", "self", operation);
 }
@@ -152,13 +154,13 @@ absl::Status ReadConvolution(const OperationReader& r, Operation& operation) {
   ABSL_ASSIGN_OR_RETURN(const auto padding, r.Pair("padding", 0, {0, 0}));
   ABSL_ASSIGN_OR_RETURN(const auto dilation, r.Pair("dilation", 1, {1, 1}));
   ABSL_ASSIGN_OR_RETURN(const auto adjust, r.Pair("output_padding", 0, {0, 0}));
-  if (groups < 1) return WhyNot(absl::StrCat("groups is ", groups));
-  if (transposed && groups != 1) return WhyNot("it is transposed and has groups");
+  if (groups < 1) return Unsupported(absl::StrCat("groups is ", groups));
+  if (transposed && groups != 1) return Unsupported("it is transposed and has groups");
   Window& w = operation.window;
   w.kernel_height = weight[2];
   w.kernel_width = weight[3];
   if (std::max(w.kernel_height, w.kernel_width) > kMaxWindowNumber) {
-    return WhyNot("the kernel is too large");
+    return Unsupported("the kernel is too large");
   }
   std::tie(w.stride_height, w.stride_width) = stride;
   std::tie(w.dilation_height, w.dilation_width) = dilation;
@@ -210,9 +212,9 @@ absl::Status ReadPool(const OperationReader& r, Operation& operation) {
   std::tie(w.kernel_height, w.kernel_width) = kernel;
   std::tie(w.stride_height, w.stride_width) = stride;
   std::tie(w.top, w.left) = std::tie(w.bottom, w.right) = padding;
-  if (kernel == std::pair<int64_t, int64_t>(1, 1)) return WhyNot("the window is one element");
+  if (kernel == std::pair<int64_t, int64_t>(1, 1)) return Unsupported("the window is one element");
   if (w.stride_height > w.kernel_height || w.stride_width > w.kernel_width) {
-    return WhyNot("the stride is larger than the window");
+    return Unsupported("the stride is larger than the window");
   }
   return absl::OkStatus();
 }
@@ -225,7 +227,7 @@ absl::Status PadLastWindow(const OperationReader& r, ValueId input, int dim, int
   const int64_t end =
       (SizesOf(r.program, r.result())[dim] - 1) * stride + (kernel - 1) * dilation + 1;
   after = std::max(after, end - before - SizesOf(r.program, input)[dim]);
-  return after <= kMaxWindowNumber ? absl::OkStatus() : WhyNot("the padding is too large");
+  return after <= kMaxWindowNumber ? absl::OkStatus() : Unsupported("the padding is too large");
 }
 
 absl::Status ReadMaxPool(const OperationReader& r, Operation& operation) {
@@ -248,29 +250,30 @@ absl::Status ReadMaxOver(const OperationReader& r, Operation& operation) {
   ABSL_RETURN_IF_ERROR(r.OneImage("self", operation));
   ABSL_ASSIGN_OR_RETURN(const std::vector<int64_t> dims, r.Ints("dim"));
   ABSL_ASSIGN_OR_RETURN(const bool keepdim, r.Bool("keepdim"));
-  if (!keepdim || dims.empty()) return WhyNot("not over rows and columns with keepdim");
+  if (!keepdim || dims.empty()) return Unsupported("not over rows and columns with keepdim");
   const ValueId input = std::get<ValueId>(operation.operands[0]);
   Window& w = operation.window;
   for (const int64_t dim : dims) {
     ABSL_ASSIGN_OR_RETURN(const int at, r.Dim(dim, 4));
-    if (at < 2) return WhyNot("not over rows and columns with keepdim");
+    if (at < 2) return Unsupported("not over rows and columns with keepdim");
     ABSL_RETURN_IF_ERROR(r.CheckStatic(input, at));
     const int64_t size = SizesOf(r.program, input)[at];
-    if (size > kMaxWindowNumber) return WhyNot("the window is too large");
+    if (size > kMaxWindowNumber) return Unsupported("the window is too large");
     (at == 2 ? w.kernel_height : w.kernel_width) = size;
     (at == 2 ? w.stride_height : w.stride_width) = size;
   }
-  return w.kernel_height * w.kernel_width == 1 ? WhyNot("the window is one element")
+  return w.kernel_height * w.kernel_width == 1 ? Unsupported("the window is one element")
                                                : absl::OkStatus();
 }
 absl::Status ReadAvgPool(const OperationReader& r, Operation& operation) {
   ABSL_RETURN_IF_ERROR(ReadPool(r, operation));
   ABSL_ASSIGN_OR_RETURN(const bool ceil_mode, r.Bool("ceil_mode"));
-  if (ceil_mode) return WhyNot("ceil_mode is set");
-  if (!r.node.argument("divisor_override").is_none()) return WhyNot("divisor_override is given");
+  if (ceil_mode) return Unsupported("ceil_mode is set");
+  if (!r.node.argument("divisor_override").is_none())
+    return Unsupported("divisor_override is given");
   ABSL_ASSIGN_OR_RETURN(const bool counted, r.Bool("count_include_pad"));
   const Window& w = operation.window;
-  return counted && w.top + w.left > 0 ? WhyNot("padding is counted") : absl::OkStatus();
+  return counted && w.top + w.left > 0 ? Unsupported("padding is counted") : absl::OkStatus();
 }
 
 absl::Status ReadMean(const OperationReader& r, Operation& operation) {
@@ -281,7 +284,7 @@ absl::Status ReadMean(const OperationReader& r, Operation& operation) {
   std::sort(dims.begin(), dims.end());
   ABSL_ASSIGN_OR_RETURN(const bool keepdim, r.Bool("keepdim"));
   if (dims != std::vector<int64_t>{2, 3} || !keepdim) {
-    return WhyNot("not over the last two dimensions with keepdim");
+    return Unsupported("not over the last two dimensions with keepdim");
   }
   return absl::OkStatus();
 }
@@ -297,7 +300,7 @@ absl::Status ReadAdaptive(const OperationReader& r, Operation& operation) {
   ABSL_RETURN_IF_ERROR(r.CheckStatic(input, 2));
   ABSL_RETURN_IF_ERROR(r.CheckStatic(input, 3));
   if (from[2] % to[2] != 0 || from[3] % to[3] != 0 || to == from) {
-    return WhyNot("its windows differ in size, or have one element");
+    return Unsupported("its windows differ in size, or have one element");
   }
   operation.type = NodeType::AvgPooling2d;
   Window& w = operation.window;
@@ -325,7 +328,7 @@ absl::Status ReadResize(const OperationReader& r, Operation& operation) {
     ABSL_ASSIGN_OR_RETURN(const double scale, OperationReader::NumberOf(scales[i], "scales"));
     const int dim = 2 + static_cast<int>(i);
     if (static_cast<double>(from[dim]) * scale != static_cast<double>(to[dim])) {
-      return WhyNot("its scale factors are not those of the sizes");
+      return Unsupported("its scale factors are not those of the sizes");
     }
   }
   ABSL_ASSIGN_OR_RETURN(const bool corners, r.Bool("align_corners"));
@@ -337,7 +340,7 @@ absl::Status ReadResize(const OperationReader& r, Operation& operation) {
 absl::Status ReadCat(const OperationReader& r, Operation& operation) {
   const Argument::List* list = r.node.argument("tensors").get_if<Argument::List>();
   if (list == nullptr || list->size() < 2 || list->size() > 5) {
-    return WhyNot("it does not have 2 to 5 inputs");
+    return Unsupported("it does not have 2 to 5 inputs");
   }
   for (const Argument& element : *list) {
     ABSL_ASSIGN_OR_RETURN(const ValueId value, r.Tensor(element));
@@ -356,7 +359,7 @@ absl::Status ReadPermutation(const OperationReader& r, Operation& operation) {
   operation.images = Images::kRows;
   ABSL_RETURN_IF_ERROR(r.One("self", operation));
   const std::optional<Sizes> dims = PermutationOf(r.graph, r.node);
-  if (!dims.has_value()) return WhyNot("its dimensions are not those of the input");
+  if (!dims.has_value()) return Unsupported("its dimensions are not those of the input");
   operation.numbers = *dims;
   return absl::OkStatus();
 }
@@ -372,13 +375,14 @@ absl::Status ReadReshape(const OperationReader& r, Operation& operation) {
     operation.numbers[i] = 0;
     ++inferred;
   }
-  return inferred <= 1 ? absl::OkStatus() : WhyNot("more than one size of the result is dynamic");
+  return inferred <= 1 ? absl::OkStatus()
+                       : Unsupported("more than one size of the result is dynamic");
 }
 
 absl::Status ReadSlice(const OperationReader& r, Operation& operation) {
   ABSL_RETURN_IF_ERROR(r.One("self", operation));
   ABSL_ASSIGN_OR_RETURN(const int64_t step, r.Int("step"));
-  if (step != 1) return WhyNot("the step is not 1");
+  if (step != 1) return Unsupported("the step is not 1");
   const Sizes input = SizesOf(r.program, std::get<ValueId>(operation.operands[0]));
   ABSL_ASSIGN_OR_RETURN(const int64_t dim, r.Int("dim"));
   ABSL_ASSIGN_OR_RETURN(const int at, r.Dim(dim, input.size()));
@@ -411,7 +415,7 @@ absl::Status ReadPad(const OperationReader& r, Operation& operation) {
   // Last dimension first: before, after.
   for (size_t i = 0; i < pad.size(); ++i) {
     if (pad[i] < 0 || pad[i] > kMaxSize || i / 2 >= static_cast<size_t>(rank)) {
-      return WhyNot("padding is negative");
+      return Unsupported("padding is negative");
     }
     Sizes& side = i % 2 == 0 ? operation.numbers : operation.more_numbers;
     side[rank - 1 - static_cast<int>(i / 2)] = pad[i];
@@ -428,7 +432,7 @@ absl::Status ReadAlias(const OperationReader& r, Operation& operation) {
   if (sizes_of(std::get<ValueId>(operation.operands[0])) == sizes_of(r.result())) {
     return absl::OkStatus();
   }
-  return WhyNot("it expands its input");
+  return Unsupported("it expands its input");
 }
 
 absl::Status ReadQuantize(const OperationReader& r, Operation& operation) {
@@ -445,7 +449,7 @@ absl::Status ReadDequantize(const OperationReader& r, Operation& operation) {
 // The payload quantizes when the rows are used.
 absl::Status ReadDynamicRows(const OperationReader& r, Operation& operation) {
   const std::optional<DynamicRows> rows = DynamicRowsOf(r.program, r.id);
-  if (!rows.has_value()) return WhyNot("its rows have other users");
+  if (!rows.has_value()) return Unsupported("its rows have other users");
   operation.operands.push_back(rows->source);
   return r.CheckTensor(rows->source);
 }

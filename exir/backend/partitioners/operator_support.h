@@ -13,7 +13,7 @@
 
 namespace belay::exir {
 
-// Returns "" if the node is supported, otherwise the reason why not. Thread-safe and without side
+// Returns "" if the node is supported, otherwise the reason. Thread-safe and without side
 // effects.
 using SupportFn = std::function<std::string(const ExportedProgram&, GraphId, NodeId)>;
 

@@ -127,7 +127,7 @@ class LinearLowering : NodeLowering {
       if (lower != &LinearLowering::LowerDynamic) AbsorbReshapes(id);
       return true;
     }
-    return Leave(id, WhyNot(mat2));
+    return Leave(id, UnsupportedReason(mat2));
   }
 
   // Whether the bias of addmm is a row of the result.
@@ -139,7 +139,7 @@ class LinearLowering : NodeLowering {
   }
 
   // Returns why no lowering supports this right side.
-  std::string_view WhyNot(const Argument& mat2) const {
+  std::string_view UnsupportedReason(const Argument& mat2) const {
     if (forms_.Constant(mat2).has_value() || weight_only_.Find(mat2).has_value()) {
       return "its right side is quantized, but no quantized kernel supports both sides";
     }
