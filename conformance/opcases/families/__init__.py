@@ -1,0 +1,1 @@
+"""Cases of operators by family; importing a module adds them to cases.SPECS."""
