@@ -3,7 +3,7 @@
 
 Usage:  python make_tables.py [--out DIR]
 
-Reference versions: torch 2.13.0, executorch 1.5.0.
+Reference versions: torch 2.13.0, executorch 1.5.1.
 """
 import argparse
 import os
