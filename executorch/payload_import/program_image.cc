@@ -11,7 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "exir/ir/constant.h"
@@ -52,23 +54,26 @@ std::vector<Block> ArenaBlocks(const schema::Method& method) {
   return blocks;
 }
 
+// Calls `call` with each value and each element of a list.
+void ForEachValue(const schema::Method& method, const Indices& values,
+                  absl::FunctionRef<void(uint32_t)> call) {
+  for (const uint32_t value : values) {
+    call(value);
+    for (const uint32_t element : method.values(static_cast<int>(value)).list().elements()) {
+      call(element);
+    }
+  }
+}
+
 // Whether an instruction writes the whole value: it is an output, and not an argument as well.
 std::vector<bool> WrittenValues(const schema::Method& method) {
   std::vector<bool> written(static_cast<size_t>(method.values_size()), false);
-  const auto for_each = [&](const Indices& values, const std::function<void(uint32_t)>& call) {
-    for (const uint32_t value : values) {
-      call(value);
-      for (const uint32_t element : method.values(static_cast<int>(value)).list().elements()) {
-        call(element);
-      }
-    }
-  };
   std::vector<int> argument_of(written.size(), -1);  // the last instruction with this argument
   for (int i = 0; i < method.instructions_size(); ++i) {
     const schema::Instruction& instruction = method.instructions(i);
     const auto add = [&](const Indices& arguments, const Indices& outputs) {
-      for_each(arguments, [&](uint32_t value) { argument_of[value] = i; });
-      for_each(outputs, [&](uint32_t value) {
+      ForEachValue(method, arguments, [&](uint32_t value) { argument_of[value] = i; });
+      ForEachValue(method, outputs, [&](uint32_t value) {
         if (argument_of[value] != i) written[value] = true;
       });
     };
@@ -83,10 +88,78 @@ std::vector<bool> WrittenValues(const schema::Method& method) {
   return written;
 }
 
+// The tensors that wrote the bytes of the arena last.
+class LastWriters {
+ public:
+  void Write(const Block& block) {
+    if (block.begin == block.end) return;
+    SplitAt(block.begin);
+    SplitAt(block.end);
+    pieces_.erase(pieces_.lower_bound(block.begin), pieces_.lower_bound(block.end));
+    pieces_[block.begin] = {block.end, block.begin};
+  }
+  // Whether one tensor at the block's offset wrote all its bytes.
+  bool IsFromItsOffset(const Block& block) const {
+    const auto piece = pieces_.find(block.begin);
+    return piece != pieces_.end() && piece->second.writer == block.begin &&
+           piece->second.end >= block.end;
+  }
+
+ private:
+  struct Piece {
+    uint64_t end = 0;
+    uint64_t writer = 0;  // offset of the tensor
+  };
+  void SplitAt(uint64_t offset) {
+    auto piece = pieces_.upper_bound(offset);
+    if (piece == pieces_.begin()) return;
+    --piece;
+    if (piece->first == offset || piece->second.end <= offset) return;
+    const Piece after = piece->second;
+    piece->second.end = offset;
+    pieces_[offset] = after;
+  }
+  absl::btree_map<uint64_t, Piece> pieces_;  // by begin
+};
+
+// Whether each tensor that is never written as a whole has the content of one at its offset
+// whenever it is read. False also for methods with jumps.
+bool AliasesHaveOneOffset(const schema::Method& method, absl::Span<const Block> blocks,
+                          const std::vector<bool>& written) {
+  std::vector<const Block*> block_of(written.size(), nullptr);
+  for (const Block& block : blocks) block_of[static_cast<size_t>(block.value)] = &block;
+  LastWriters writers;
+  bool same = true;
+  const auto read = [&](uint32_t value) {
+    const Block* const block = block_of[value];
+    if (block == nullptr || written[value] || block->begin == block->end) return;
+    same = same && writers.IsFromItsOffset(*block);
+  };
+  const auto write = [&](uint32_t value) {
+    if (block_of[value] != nullptr) writers.Write(*block_of[value]);
+  };
+  for (const schema::Input& input : method.inputs()) write(input.value());
+  for (const schema::Instruction& instruction : method.instructions()) {
+    if (instruction.has_kernel()) {
+      ForEachValue(method, instruction.kernel().arguments(), read);
+      ForEachValue(method, instruction.kernel().outputs(), write);
+    } else if (instruction.has_delegate()) {
+      ForEachValue(method, instruction.delegate().arguments(), read);
+      ForEachValue(method, instruction.delegate().outputs(), write);
+    } else if (instruction.has_move()) {
+      read(instruction.move().from());
+      write(instruction.move().to());
+    } else {
+      return false;
+    }
+  }
+  ForEachValue(method, method.outputs(), read);
+  return same;
+}
+
 // Checks that a tensor that is never written as a whole, whose content is that of others, overlaps
 // only tensors at its own offset.
-absl::Status CheckAliases(const schema::Method& method, absl::Span<const Block> blocks) {
-  const std::vector<bool> written = WrittenValues(method);
+absl::Status CheckOverlaps(absl::Span<const Block> blocks, const std::vector<bool>& written) {
   const auto check = [&](const Block& alias, const Block& other) -> absl::Status {
     if (written[static_cast<size_t>(alias.value)] || alias.begin == other.begin ||
         alias.begin >= other.end || other.begin >= alias.end) {
@@ -113,6 +186,13 @@ absl::Status CheckAliases(const schema::Method& method, absl::Span<const Block> 
     if (next != nullptr) ABSL_RETURN_IF_ERROR(check(blocks[i], *next));
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckAliases(const schema::Method& method, absl::Span<const Block> blocks) {
+  const std::vector<bool> written = WrittenValues(method);
+  const absl::Status disjoint = CheckOverlaps(blocks, written);
+  if (disjoint.ok() || AliasesHaveOneOffset(method, blocks, written)) return absl::OkStatus();
+  return disjoint;
 }
 
 exir::ProgramImage::Segment& NewSegment(exir::ProgramImage& image, schema::Segment::Kind kind) {

@@ -24,7 +24,8 @@ absl::StatusOr<exir::ProgramImage> ImageOf(const TranslatedProgram& program);
 
 // Moves the arena's tensors to multiples of kTensorAlignment, as program files require; ExecuTorch
 // aligns them less. Tensors at the same offset stay together, and disjoint tensors stay disjoint.
-//   kUnimplemented      a tensor is read through another one at another offset; names both values
+//   kUnimplemented      a tensor may be read through another one at another offset; names both
+//                       values
 //   kResourceExhausted  the arena has 2^64 bytes
 // Precondition: as ImageOf. O(n log n) for n tensors.
 absl::Status AlignArena(schema::Method& method);
