@@ -78,6 +78,9 @@ struct Graph {
 struct GraphSupport {
   absl::Status (*check_value)(const Value& value);
   absl::Status (*check_node)(const Graph& graph, const Node& node);  // before its output's sizes
+  // Sizes are bounds of independent tensors: if those of two operands that broadcast differ, both
+  // have at most the smaller one in each call.
+  bool sizes_are_bounds = false;
 };
 
 // "node 3 (Conv2d)".

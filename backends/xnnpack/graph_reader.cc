@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -404,6 +405,11 @@ class Reader {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const Value* value = graph_.input(node, static_cast<int>(i));
       sizes.push_back(value == nullptr ? nullptr : &value->sizes);
+    }
+    Sizes common[2];
+    if (support_.sizes_are_bounds && Broadcasts(node.type)) {
+      std::tie(common[0], common[1]) = CommonBounds(*sizes[0], *sizes[1]);
+      sizes = {&common[0], &common[1]};
     }
     ABSL_ASSIGN_OR_RETURN(const Sizes computed, OutputSizes(node, sizes));
     const Value& output = graph_.values[node.output];

@@ -22,7 +22,8 @@ namespace belay::xnnpack {
 //   - values of per-channel and per-group datatypes are constants; 4-bit values are matrices with
 //     rows of even length; groups divide rows
 //   - values and nodes are accepted by `support`
-//   - the output of a node has the sizes that follow from the inputs (OutputSizes)
+//   - the output of a node has the sizes that follow from the inputs (OutputSizes), from the common
+//     bounds of operands that broadcast if `support.sizes_are_bounds`
 // Constants are views of the payload or of named data. Nothing else of the payload is referenced.
 //
 //   kDataLoss           the header or the FlatBuffer is damaged

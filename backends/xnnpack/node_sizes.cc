@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/core/checked_math.h"
@@ -189,14 +190,8 @@ absl::StatusOr<Sizes> ConcatenateSizes(const Node& node, SizeList sizes) {
 
 absl::StatusOr<Sizes> Unchecked(const Node& node, SizeList sizes) {
   const Sizes& input = *sizes[0];
+  if (Broadcasts(node.type)) return BroadcastSizes(input, *sizes[1]);
   switch (node.type) {
-    case NodeType::Add:
-    case NodeType::Div:
-    case NodeType::Minimum:
-    case NodeType::Multiply:
-    case NodeType::Subtract:
-    case NodeType::Maximum:
-      return BroadcastSizes(input, *sizes[1]);
     case NodeType::FullyConnected:
       return LinearSizes(node, sizes);
     case NodeType::BatchMatrixMultiply:
@@ -281,6 +276,28 @@ uint64_t Product(absl::Span<const int64_t> sizes) {
 }
 
 }  // namespace
+
+bool Broadcasts(NodeType type) {
+  switch (type) {
+    case NodeType::Add:
+    case NodeType::Div:
+    case NodeType::Minimum:
+    case NodeType::Multiply:
+    case NodeType::Subtract:
+    case NodeType::Maximum:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::pair<Sizes, Sizes> CommonBounds(Sizes a, Sizes b) {
+  for (int i = 1; i <= std::min(a.size(), b.size()); ++i) {
+    int64_t &x = a[a.size() - i], &y = b[b.size() - i];
+    if (x != 1 && y != 1) x = y = std::min(x, y);
+  }
+  return {std::move(a), std::move(b)};
+}
 
 absl::StatusOr<Sizes> BroadcastSizes(const Sizes& a, const Sizes& b) {
   Sizes result = a.size() >= b.size() ? a : b;

@@ -116,6 +116,12 @@ struct Refusal {
   std::string message;
 };
 
+TEST(CommonBoundsTest, AreTheSmallerOnes) {
+  EXPECT_EQ(CommonBounds({3, 5}, {1, 24}), std::make_pair(Sizes({3, 5}), Sizes({1, 5})));
+  EXPECT_EQ(CommonBounds({7}, {2, 1, 4}), std::make_pair(Sizes({4}), Sizes({2, 1, 4})));
+  EXPECT_EQ(CommonBounds({}, {2}), std::make_pair(Sizes({}), Sizes({2})));
+}
+
 TEST(OutputSizesTest, RejectsMismatchedInputs) {
   Window adjusted = Channels(Kernel(3, 2), 1, 2, 4);
   adjusted.adjust_width = 2;

@@ -79,7 +79,10 @@ void DimClasses::AddBroadcast(const Node& node) {
   for (const int input : node.inputs) {
     const int shift = Rank(out) - Rank(input);
     for (int dim = 0; dim < Rank(input); ++dim) {
-      if (Size(input, dim) == Size(out, dim + shift)) Unite(input, dim, out, dim + shift);
+      // An operand with a larger bound has the output's size in each call.
+      if (Size(input, dim) != 1 || Size(out, dim + shift) == 1) {
+        Unite(input, dim, out, dim + shift);
+      }
     }
   }
 }

@@ -39,7 +39,7 @@ absl::Status CheckValue(const Value& value) {
       absl::StrCat("datatype ", xnnpack::DatatypeName(value.datatype), " is not supported"));
 }
 absl::Status AcceptNode(const Graph&, const xnnpack::Node&) { return absl::OkStatus(); }
-constexpr xnnpack::GraphSupport kSupport = {CheckValue, AcceptNode};
+constexpr xnnpack::GraphSupport kSupport = {CheckValue, AcceptNode, /*sizes_are_bounds=*/true};
 
 bool IsRowMajor(const DimOrder& order) { return std::is_sorted(order.begin(), order.end()); }
 bool IsChannelsLast(const DimOrder& order) {

@@ -202,6 +202,25 @@ TEST_F(PayloadProgramTest, DynamicDimensionsAreSymbols) {
   EXPECT_EQ(program.ranges.at("s1"), (exir::SymRange{0, 3}));
 }
 
+// The exporter bounds each tensor by its own expression: a slice of a constant by the constant.
+TEST_F(PayloadProgramTest, OperandsWithDifferentBoundsHaveOneSize) {
+  PayloadBuilder payload;
+  const uint32_t x = payload.Input(0, {3, 5}), y = payload.Input(1, {1, 24});
+  payload.Binary(NodeType::Add, x, y, payload.Output(2, {3, 5}));
+  ASSERT_OK_AND_ASSIGN(const exir::ExportedProgram program,
+                       Import(payload, {Dynamic(Tensor({3, 5})), Dynamic(Tensor({1, 24}))},
+                              {Dynamic(Tensor({3, 5}))}));
+  const auto sizes = [&](size_t i) {
+    return program.top().MetaOf(program.top().inputs()[i]).sizes[1].ToString();
+  };
+  EXPECT_EQ(sizes(0), sizes(1));
+  ASSERT_TRUE(program.ranges.contains(sizes(0)));
+  EXPECT_EQ(program.ranges.at(sizes(0)).max, 5);
+  // Static tensors have their sizes in each call.
+  EXPECT_EQ(Import(payload, {Tensor({3, 5}), Tensor({1, 24})}, {Tensor({3, 5})}).status().code(),
+            kInvalid);
+}
+
 TEST_F(PayloadProgramTest, OutputsAreValuesOfTheirOwn) {
   Abs payload;
   payload.graph().nodes[0]->node.type = NodeType::Copy;
