@@ -248,28 +248,35 @@ def examine(form, belay, folder):
     return count > 0 and step <= ROUNDING
 
 
+def in_child(call, *arguments):
+    """Whether call(*arguments) returns True, or nothing, in a process of its own.
+
+    Exports keep their memory, and threads of torch that exist before a fork block it.
+    """
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            status = 0 if call(*arguments) in (True, None) else 1
+        except Exception as error:  # pylint: disable=broad-except
+            print(f"{arguments[0]:24} {type(error).__name__}: {str(error)[:300]}", flush=True)
+        os._exit(status)
+    return os.waitpid(child, 0)[1] == 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--belay", required=True, help="the binary")
     parser.add_argument("--only", action="append", choices=FORMS, help="a form")
     parser.add_argument("--folder", help="keeps the files there")
     arguments = parser.parse_args()
-    matched = []
     with tempfile.TemporaryDirectory() as scratch:
         folder = os.path.abspath(arguments.folder or scratch)
         os.makedirs(folder, exist_ok=True)
-        write_checkpoints(folder)
-        for form in arguments.only or FORMS:
-            # Each in a process: exports keep their memory.
-            child = os.fork()
-            if child == 0:
-                status = 1
-                try:
-                    status = 0 if examine(form, arguments.belay, folder) else 1
-                except Exception as error:  # pylint: disable=broad-except
-                    print(f"{form:24} {type(error).__name__}: {str(error)[:300]}", flush=True)
-                os._exit(status)
-            matched.append(os.waitpid(child, 0)[1] == 0)
+        if not in_child(write_checkpoints, folder):
+            return 1
+        matched = [in_child(examine, form, arguments.belay, folder)
+                   for form in arguments.only or FORMS]
     print(f"{sum(matched)} of {len(matched)} forms match")
     return 0 if all(matched) else 1
 
