@@ -100,7 +100,8 @@ void DimClasses::AddMatmul(const Node& node) {
   Unite(b, transposed ? rank - 2 : rank - 1, out, rank - 1);
 }
 
-// An inferred size belongs to the dimension of the input that the other sizes do not account for.
+// An inferred size is that of the input's dimension with the same size, or else the product of the
+// dimensions that the given sizes do not account for.
 void DimClasses::AddReshape(const Node& node) {
   const int in = node.inputs[0], out = node.output;
   int inferred = -1;
@@ -111,20 +112,26 @@ void DimClasses::AddReshape(const Node& node) {
       MakeStatic(out, dim);
     }
   }
-  int source = -1;
-  for (int dim = 0; dim < Rank(in) && inferred >= 0; ++dim) {
-    if (Size(in, dim) != Size(out, inferred) || IsStatic(in, dim)) continue;
-    source = dim;
-    break;
+  if (inferred < 0) return MakeStatic(in, 0, Rank(in));
+  // Sizes that are given for dimensions at both ends.
+  int first = 0, last = Rank(in);
+  for (; first < std::min(inferred, last) && Size(in, first) == Size(out, first); ++first) {
   }
-  for (int dim = 0; dim < Rank(in); ++dim) {
-    if (dim != source) MakeStatic(in, dim);
+  for (int end = Rank(out); end > inferred + 1 && last > first; --end, --last) {
+    if (Size(in, last - 1) != Size(out, end - 1)) break;
   }
-  if (source >= 0) {
-    Unite(in, source, out, inferred);
-  } else if (inferred >= 0) {
-    MakeStatic(out, inferred);
+  MakeStatic(in, 0, first);
+  MakeStatic(in, last, Rank(in));
+  bool varies = false;
+  for (int dim = first; dim < last; ++dim) {
+    if (IsStatic(in, dim)) continue;
+    varies = true;
+    if (Size(in, dim) != Size(out, inferred)) continue;
+    MakeStatic(in, first, dim);
+    MakeStatic(in, dim + 1, last);
+    return Unite(in, dim, out, inferred);
   }
+  if (!varies) MakeStatic(out, inferred);
 }
 
 void DimClasses::AddConcatenate(const Node& node) {

@@ -85,6 +85,26 @@ TEST(DynamicDimsTest, InferredSizesOfReshapesVary) {
   EXPECT_THAT(DimsOf(payload, {true}), ElementsAre(Classes{kStatic, kStatic, kStatic}));
 }
 
+PayloadBuilder Reshaped(const std::vector<uint32_t>& from, const std::vector<uint32_t>& shape,
+                        const std::vector<uint32_t>& to) {
+  PayloadBuilder payload;
+  const uint32_t x = payload.Input(0, from);
+  auto& node = payload.Add<fb::ReshapeT>(NodeType::StaticReshape);
+  node.num_dims = static_cast<uint32_t>(shape.size());
+  node.new_shape = shape;
+  node.input_id = x;
+  node.output_id = payload.Output(1, to);
+  return payload;
+}
+
+TEST(DynamicDimsTest, InferredSizesMayBeProducts) {
+  EXPECT_THAT(DimsOf(Reshaped({4, 32, 24}, {0, 24}, {128, 24}), {true}),
+              ElementsAre(Classes{0, 1, kStatic}));
+  EXPECT_THAT(DimsOf(Reshaped({2, 4, 32}, {2, 0}, {2, 128}), {true}),
+              ElementsAre(Classes{kStatic, 0, 1}));
+  EXPECT_THAT(DimsOf(Reshaped({8, 16}, {0, 4}, {32, 4}), {true}), ElementsAre(Classes{0, 1}));
+}
+
 TEST(DynamicDimsTest, SlicedAndConcatenatedDimensionsAreStatic) {
   PayloadBuilder slice;
   auto& fields = slice.Add<fb::SliceT>(NodeType::StaticSlice);

@@ -221,6 +221,28 @@ TEST_F(PayloadProgramTest, OperandsWithDifferentBoundsHaveOneSize) {
             kInvalid);
 }
 
+TEST_F(PayloadProgramTest, ReshapesMultiplyDynamicDimensions) {
+  struct Case {
+    Sizes from, to;
+    std::string size;
+  };
+  for (const Case& c :
+       {Case{{4, 32, 24}, {128, 24}, "s0*s1"}, {{8, 16}, {32, 4}, "FloorDiv(s0*s1, 4)"}}) {
+    PayloadBuilder payload;
+    const std::vector<uint32_t> from(c.from.begin(), c.from.end()), to(c.to.begin(), c.to.end());
+    const uint32_t x = payload.Input(0, from);
+    auto& node = payload.Add<fb::ReshapeT>(NodeType::StaticReshape);
+    node.num_dims = 2;
+    node.new_shape = {0, to[1]};
+    node.input_id = x;
+    node.output_id = payload.Output(1, to);
+    ASSERT_OK_AND_ASSIGN(const exir::ExportedProgram program,
+                         Import(payload, {Dynamic(Tensor(c.from))}, {Dynamic(Tensor(c.to))}));
+    const exir::Argument& result = program.top().outputs()[0];
+    EXPECT_EQ(program.top().MetaOf(*result.get_if<exir::ValueId>()).sizes[0].ToString(), c.size);
+  }
+}
+
 TEST_F(PayloadProgramTest, OutputsAreValuesOfTheirOwn) {
   Abs payload;
   payload.graph().nodes[0]->node.type = NodeType::Copy;
