@@ -111,7 +111,7 @@ class Weights {
   }
 
  private:
-  static constexpr size_t kPrefetchBytes = 2048;
+  static constexpr size_t kPrefetchBytes = 8192;
   const int8_t* b_[kVectors] = {};
 };
 
