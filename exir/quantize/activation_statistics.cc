@@ -70,8 +70,9 @@ absl::Status ActivationStatistics::Observe(CallProgress* progress) {
       ABSL_ASSIGN_OR_RETURN(results,
                             EvaluateTable(program_, group.table, group.values, points, kernels_));
     }
-    const auto [low, high] = observer.Range(results).value_or(std::pair(0.0F, 0.0F));
-    ranges_.emplace(group, Range{low, high, observer.Observed()});
+    const auto range = observer.Range(results).value_or(std::pair(0.0F, 0.0F));
+    ranges_.emplace(group,
+                    Range{range.first, range.second, observer.Observed(), observer.LossOf(range)});
   }
   for (const auto& [node, input] : pending_means_) means_.emplace(node, input.second.Means());
   pending_groups_.clear();

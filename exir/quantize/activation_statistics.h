@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "exir/ir/exported_program.h"
+#include "exir/quantize/affine.h"
 #include "exir/quantize/calibration.h"
 #include "exir/quantize/column_means.h"
 #include "exir/quantize/distribution.h"
@@ -50,6 +51,7 @@ class ActivationStatistics {
   struct Range {
     float low = 0, high = 0;    // the range to quantize; (0, 0) if it has no finite elements
     Distribution distribution;  // Observer::Observed
+    QuantizationLoss loss;      // Observer::LossOf
   };
   // Returns the range of each group. Precondition: observed.
   std::vector<Range> RangesOf(const Placement& placement) const;

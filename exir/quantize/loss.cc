@@ -1,5 +1,6 @@
 #include "exir/quantize/loss.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -23,13 +24,14 @@ void LossSums::Add(double y, double actual_y) {
   if (!std::isfinite(y)) return;
   ++elements;
   if (!std::isfinite(actual_y)) {
-    noise = std::numeric_limits<double>::infinity();
+    noise = max_error = std::numeric_limits<double>::infinity();
     return;
   }
   expected += y * y;
   actual += actual_y * actual_y;
   cross += y * actual_y;
   noise += (y - actual_y) * (y - actual_y);
+  max_error = std::max(max_error, std::abs(y - actual_y));
 }
 
 void LossSums::Add(const TensorView& y, const TensorView& actual_y) {

@@ -23,6 +23,7 @@ std::string_view LossMetricName(LossMetric metric);  // "snr", "cosine", "mse"
 // finite, the loss is infinite.
 struct LossSums {
   double expected = 0, actual = 0, cross = 0, noise = 0;  // of y^2, y'^2, y * y', (y - y')^2
+  double max_error = 0;                                   // largest |y - y'|
   uint64_t elements = 0;
 
   void Add(double y, double actual_y);

@@ -19,6 +19,7 @@ TEST(LossSumsTest, ComputesMetrics) {
   EXPECT_NEAR(sums.Value(LossMetric::kSnr), 10 * std::log10(25.0), 1e-12);
   EXPECT_NEAR(sums.Value(LossMetric::kCosine), 29 / (5 * std::sqrt(34.0)), 1e-12);
   EXPECT_EQ(sums.Value(LossMetric::kMse), 0.5);
+  EXPECT_EQ(sums.max_error, 1);
 }
 
 TEST(LossSumsTest, EqualOutputsHaveNoLoss) {

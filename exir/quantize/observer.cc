@@ -8,8 +8,6 @@
 #include <limits>
 #include <numeric>
 
-#include "exir/quantize/affine.h"
-
 namespace belay::exir {
 namespace {
 
@@ -134,6 +132,30 @@ Distribution Observer::Observed() const {
         static_cast<uint64_t>(std::llround(std::accumulate(first, first + kEach, 0.0)));
   }
   return result;
+}
+
+QuantizationLoss Observer::LossOf(std::pair<float, float> range) const {
+  const AffineParameters p = ChooseAffine(range.first, range.second, false, {0, kLevels - 1});
+  QuantizationLoss loss;
+  double elements = 0, clamped = 0;
+  for (size_t bin = 0; bin < histogram_.size(); ++bin) {
+    if (histogram_[bin] == 0) continue;
+    const double count = histogram_[bin] / kPointsOfBin;
+    for (int i = 0; i < kPointsOfBin; ++i) {
+      const double x = low_ == high_ ? low_ : Point(static_cast<int>(bin) * kPointsOfBin + i);
+      const auto q = QuantizeNumber(static_cast<float>(x), p, {0, kLevels - 1});
+      const double error = std::abs(x - DequantizeNumber(q, p));
+      loss.signal += count * x * x;
+      loss.noise += count * error * error;
+      loss.max_error = std::max(loss.max_error, error);
+      elements += count;
+      // Elements between two levels differ by at most half a step.
+      if (error > 0.5001 * double{p.scale}) clamped += count;
+    }
+  }
+  loss.elements = static_cast<uint64_t>(std::llround(elements));
+  loss.clamped = static_cast<uint64_t>(std::llround(clamped));
+  return loss;
 }
 
 double Observer::BinWidth() const { return (double{high_} - double{low_}) / kBins; }

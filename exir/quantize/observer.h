@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "exir/quantize/affine.h"
 #include "exir/quantize/distribution.h"
 #include "exir/quantize/recipe.h"
 
@@ -48,6 +49,10 @@ class Observer {
   // Returns the distribution of the observed values, without `after`. Empty for kMinMax and
   // kMovingAverage, which count nothing.
   Distribution Observed() const;
+
+  // Returns the loss of quantizing the observed values over a range, by Points(): exact to the width
+  // of a bin. Without elements for kMinMax and kMovingAverage.
+  QuantizationLoss LossOf(std::pair<float, float> range) const;
 
  private:
   void AddToHistogram(absl::Span<const float> values, float low, float high);

@@ -108,6 +108,39 @@ TEST(ObserverTest, IgnoresElementsThatAreNotFinite) {
   }
 }
 
+TEST(ObserverTest, LossIsThatOfTheElements) {
+  std::vector<float> values;
+  for (int i = 0; i < 100000; ++i) values.push_back(static_cast<float>(std::sin(i * 0.7)));
+  values.push_back(4);
+  const std::pair<float, float> range = {-1.0F, 1.0F};
+  const AffineParameters parameters = ChooseAffine(range.first, range.second, false, {});
+  QuantizationLoss expected;
+  for (float x : values) {
+    expected.Add(x, DequantizeNumber(QuantizeNumber(x, parameters, {}), parameters));
+  }
+  Observer observer(ObserverKind::kLeastError);
+  observer.Observe(values);
+  const QuantizationLoss loss = observer.LossOf(range);
+  EXPECT_EQ(loss.elements, 100001);
+  EXPECT_EQ(loss.clamped, 1);
+  EXPECT_NEAR(loss.SnrDb(), expected.SnrDb(), 0.2);
+  EXPECT_NEAR(loss.max_error, 3, 0.01);
+}
+
+TEST(ObserverTest, LossOfAConstantIsThatOfItsValue) {
+  Observer observer(ObserverKind::kHistogram);
+  observer.Observe({3, 3});
+  EXPECT_EQ(observer.LossOf({0, 3}).noise, 0);
+  EXPECT_EQ(observer.LossOf({0, 2}).clamped, 2);
+  EXPECT_EQ(observer.LossOf({0, 2}).max_error, 1);
+}
+
+TEST(ObserverTest, LossNeedsAHistogram) {
+  Observer observer(ObserverKind::kMinMax);
+  observer.Observe({1, 3});
+  EXPECT_EQ(observer.LossOf({0, 3}).elements, 0);
+}
+
 TEST(ObserverTest, HistogramOfAConstantWidens) {
   const auto range = RangeOf(Observer(ObserverKind::kHistogram), {{2, 2, 2}, {0, 4, 1, 3}});
   ASSERT_TRUE(range.has_value());

@@ -65,7 +65,7 @@ class Quantization {
     const AffineParameters parameters =
         ChooseAffine(range.low, range.high, false, kActivationRange);
     result_.activations.push_back({graph_.value(activation.value).name, range.low, range.high,
-                                   parameters, range.distribution});
+                                   parameters, range.distribution, range.loss});
     OpBuilder& b = builder_;
     const auto call = [&](std::string_view op, const Argument& input) {
       return b.Call(op,
@@ -211,7 +211,9 @@ class Quantization {
     const Argument sum =
         builder_.Call(kAddmm, {corrected, node.argument("self"), node.argument("mat2")});
     ABSL_RETURN_IF_ERROR(builder_.status());
-    editor_.ReplaceAllUses(graph_.ResultOf(use.node), sum);
+    const ValueId result = graph_.ResultOf(use.node);
+    editor_.ReplaceAllUses(result, sum);
+    result_.replaced.emplace(result, *sum.get_if<ValueId>());
     return true;
   }
 

@@ -11,6 +11,7 @@
 #include "exir/quantize/channel_scales.h"
 #include "exir/quantize/feedback_weights.h"
 #include "exir/quantize/mixed_precision.h"
+#include "exir/quantize/node_loss.h"
 #include "exir/quantize/program_quantizer.h"
 #include "exir/quantize/stored_weights.h"
 #include "runtime/core/status_macros.h"
@@ -115,15 +116,26 @@ absl::StatusOr<std::vector<QuantizeResult>> QuantizePrograms(
     ABSL_ASSIGN_OR_RETURN(
         mixed, ChooseMixedPrecision(quantizers, *options.max_loss, *options.kernels, progress));
   }
+  const auto measures_nodes = [&](size_t i) {
+    return options.node_losses && options.kernels != nullptr && programs[i].calibration != nullptr;
+  };
   for (size_t i = 0; i < programs.size(); ++i) {
     ABSL_RETURN_IF_ERROR(quantizers[i]->Annotated(quantizers[i]->Plan(mixed.kept[i])));
     if (quantizers[i]->is_pending()) progress.planned += programs[i].calibration->calls();
+    if (measures_nodes(i)) progress.planned += 2 * int64_t{programs[i].calibration->calls()};
   }
   std::vector<QuantizeResult> results;
   for (size_t i = 0; i < programs.size(); ++i) {
     ABSL_RETURN_IF_ERROR(quantizers[i]->Annotated(quantizers[i]->Observe(&progress)));
     absl::StatusOr<QuantizeResult> result = quantizers[i]->Quantize(mixed.kept[i]);
     if (!result.ok()) return quantizers[i]->Annotated(result.status());
+    if (measures_nodes(i)) {
+      absl::StatusOr<NodeLosses> losses =
+          MeasureNodeLosses(quantizers[i]->program(), result->program, result->replaced,
+                            *options.kernels, *programs[i].calibration, &progress);
+      if (!losses.ok()) return quantizers[i]->Annotated(losses.status());
+      result->node_losses = *std::move(losses);
+    }
     if (recipe.quantize_io) QuantizeInputsAndOutputs(*result);
     if (options.max_loss.has_value()) result->measured = std::move(mixed.losses[i]);
     results.push_back(*std::move(result));

@@ -30,6 +30,8 @@ struct QuantizeOptions {
   // Bound of the loss of each method. The operators that cost most stay in float32
   // (exir/quantize/mixed_precision.h). nullopt: quantizes all.
   std::optional<MaxLoss> max_loss = {};
+  // Measures the loss of the results of nodes, in methods with data (exir/quantize/node_loss.h).
+  bool node_losses = false;
   // Quantizes weights with these threads; must outlive the call. Null: only with the calling one.
   ThreadPool* threads = nullptr;
   // Called after each executed call with the completed fraction, in [0, 1]. Empty: not called.

@@ -13,6 +13,7 @@
 #include "exir/quantize/affine.h"
 #include "exir/quantize/calibration.h"
 #include "exir/quantize/distribution.h"
+#include "exir/quantize/node_loss.h"
 #include "exir/quantize/output_loss.h"
 
 namespace belay::exir {
@@ -53,6 +54,8 @@ struct QuantizedTensor {
   // Of the calibration data: of all activations with the same parameters. `after` is empty. Empty
   // for observers without a histogram.
   Distribution distribution = {};
+  // Likewise, by that histogram; without elements for these observers.
+  QuantizationLoss loss = {};
 };
 
 // Loss of a method's program over its calibration data (QuantizeOptions::max_loss). nullopt for a
@@ -75,6 +78,9 @@ struct QuantizeResult {
   // number of activations whose channels are scaled.
   std::vector<std::string> notes;
   std::optional<LossMeasurement> measured = {};  // with QuantizeOptions::max_loss
+  std::optional<NodeLosses> node_losses = {};    // with QuantizeOptions::node_losses
+  // Results that another node computes than in the float32 program, by that program's value.
+  std::map<ValueId, ValueId> replaced = {};
 };
 
 }  // namespace belay::exir

@@ -44,6 +44,7 @@ struct LowerOptions {
   std::string quantize;                  // a recipe (exir/quantize/recipe_file.h); "" for none
   std::vector<std::string> calibration;  // [METHOD:]PATH (ParseCalibration)
   std::string max_loss;                  // exir::ParseMaxLoss; "" for no bound
+  bool node_losses = false;              // exir::QuantizeOptions::node_losses
   bool allow_separate_state = false;
   bool json = false;
   CommandLimits limits;
@@ -69,6 +70,7 @@ struct QuantizeOptions {
   std::vector<std::string> labels;       // [METHOD:]PATH (MeasureAccuracy)
   std::string metric;                    // a shell command (RunMetric); "" for none
   int threads = 1;                       // execute the calibration data
+  bool node_losses = false;              // as LowerOptions::node_losses
   bool json = false;
   CommandLimits limits;
 };

@@ -135,8 +135,12 @@ absl::Status SetQuantization(const LowerOptions& options, bool& bad_usage, Lower
     if (!max_loss.ok()) return Annotate(max_loss.status(), "--max-loss");
     lowering.max_loss = *max_loss;
   }
+  lowering.node_losses = options.node_losses;
   ABSL_ASSIGN_OR_RETURN(lowering.recipe, ChooseRecipe(options.quantize, options.calibration,
-                                                      lowering.max_loss.has_value(), bad_usage));
+                                                      lowering.max_loss.has_value() ? "--max-loss"
+                                                      : options.node_losses ? "--node-losses"
+                                                                            : "",
+                                                      bad_usage));
   ABSL_ASSIGN_OR_RETURN(lowering.calibration,
                         ParseCalibration(options.calibration, lowering.methods));
   return absl::OkStatus();
@@ -295,8 +299,9 @@ absl::StatusOr<std::optional<QuantizeReport>> QuantizeForLowering(Lowering& lowe
     }
   };
   return QuantizeMethods(
-      programs, {*lowering.recipe, lowering.calibration, lowering.max_loss, lowering.max_sizes,
-                 lowering.pipeline.to_backend.threads, &lowering.partitioners.chosen, progress});
+      programs, {*lowering.recipe, lowering.calibration, lowering.max_loss, lowering.node_losses,
+                 lowering.max_sizes, lowering.pipeline.to_backend.threads,
+                 &lowering.partitioners.chosen, progress});
 }
 
 absl::StatusOr<exir::SerializedProgram> SerializeLowered(const LowerOptions& options,

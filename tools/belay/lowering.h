@@ -31,6 +31,7 @@ struct Lowering {
   std::optional<exir::Recipe> recipe;  // of quantization
   CalibrationPaths calibration;
   std::optional<exir::MaxLoss> max_loss;
+  bool node_losses = false;
   std::unique_ptr<exir::OpRegistry> ops;
   exir::PipelineOptions pipeline;
   // File of constants without a rule in pipeline.constants; "": the program file.

@@ -126,6 +126,7 @@ int Quantize(const QuantizeOptions& options) {
   lower.quantize = options.recipe;
   lower.calibration = options.calibration;
   lower.max_loss = options.max_loss;
+  lower.node_losses = options.node_losses;
   lower.threads = options.threads;
   lower.limits = options.limits;
   bool bad_usage = false;
@@ -215,6 +216,8 @@ Command QuantizeCommand() {
             "METRIC=VALUE: bound of the loss of each output over the calibration data; operators "
             "that cost most stay in float32. snr=DB, cosine=VALUE or mse=VALUE",
             {.not_empty = true}},
+           {"--node-losses", &quantize->node_losses,
+            "also reports the loss of the result of each node over the calibration data"},
            {"--labels",
             &quantize->labels,
             "[METHOD:]PATH: a folder with a folder of calls per class: also reports top-1 and "

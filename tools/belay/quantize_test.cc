@@ -306,10 +306,42 @@ TEST_F(StaticQuantizeTest, PageHasTheReportWithDistributions) {
   for (const json& activation : method["activations"]) {
     EXPECT_LE(activation["distribution"]["low"], activation["low"]);
     EXPECT_EQ(activation["distribution"]["before"].size(), 64);
+    EXPECT_GT(activation["snr_db"], 15);
+    EXPECT_LE(activation["clamped"], activation["elements"]);
   }
   for (const char* external : {"https:", "src=", "@import", "url("}) {
     EXPECT_THAT(page, Not(HasSubstr(external)));
   }
+}
+
+TEST_F(StaticQuantizeTest, NodeLossesAreThoseOfTheResults) {
+  const auto run = [&](bool json) {
+    return Capture([&] {
+      return Quantize({.input = kDigits,
+                       .output = Path("q.bir"),
+                       .recipe = "int8-static",
+                       .calibration = {kDigitsCase},
+                       .node_losses = true,
+                       .json = json});
+    });
+  };
+  const Outcome outcome = run(true);
+  ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+  const json report = json::parse(outcome.output, nullptr, false);
+  const json& losses = report["methods"][0]["node_losses"];
+  EXPECT_EQ(losses["calls"], 1);
+  ASSERT_GT(losses["nodes"].size(), 3);
+  EXPECT_GT(losses["nodes"].back()["snr_db"], 15);
+  EXPECT_THAT(run(false).output, HasSubstr("results of nodes over 1 call, lowest SNR first"));
+}
+
+TEST_F(StaticQuantizeTest, NodeLossesNeedCalibrationData) {
+  const Outcome outcome = Capture([&] {
+    return Quantize(
+        {.input = kMlp, .output = Path("q.bir"), .recipe = "weights-int8", .node_losses = true});
+  });
+  EXPECT_EQ(outcome.status, kBadUsage);
+  EXPECT_THAT(outcome.errors, HasSubstr("--node-losses needs --calibration"));
 }
 
 TEST_F(StaticQuantizeTest, PageEscapesNames) {

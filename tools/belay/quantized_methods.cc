@@ -94,18 +94,52 @@ json MeasuredJson(const std::optional<exir::LossMeasurement>& measured) {
           {"individual", std::move(individual)}};
 }
 
+json NodeLossesJson(const std::optional<exir::NodeLosses>& losses) {
+  if (!losses.has_value()) return json();
+  json nodes = json::array();
+  for (const exir::NodeLoss& loss : losses->nodes) {
+    nodes.push_back({{"node", loss.node},
+                     {"op", loss.op},
+                     {"module", loss.module},
+                     {"source", loss.source},
+                     {"snr_db", NumberJson(loss.sums.Value(exir::LossMetric::kSnr))},
+                     {"max_error", NumberJson(loss.sums.max_error)}});
+  }
+  return {{"calls", losses->calls}, {"nodes", std::move(nodes)}};
+}
+
+// Prints the nodes whose results have the lowest SNR.
+void PrintNodeLosses(const exir::NodeLosses& losses, std::ostream& out) {
+  constexpr size_t kShown = 8;
+  std::vector<std::pair<double, const exir::NodeLoss*>> worst;
+  for (const exir::NodeLoss& loss : losses.nodes) {
+    worst.emplace_back(loss.sums.Value(exir::LossMetric::kSnr), &loss);
+  }
+  std::sort(worst.begin(), worst.end());
+  worst.resize(std::min(worst.size(), kShown));
+  out << "  results of nodes over " << losses.calls << (losses.calls == 1 ? " call" : " calls")
+      << ", lowest SNR first:\n";
+  for (const auto& [snr, loss] : worst) {
+    out << "  " << (std::isfinite(snr) ? absl::StrFormat("%.1f dB", snr) : std::string("exact"))
+        << ": " << OneLine(loss->node);
+    if (!loss->module.empty()) out << " of " << OneLine(loss->module);
+    out << "\n";
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<exir::Recipe> ChooseRecipe(const std::string& name_or_file,
                                           const std::vector<std::string>& calibration,
-                                          bool measures_loss, bool& bad_usage) {
+                                          std::string_view measuring_option, bool& bad_usage) {
   bad_usage = !name_or_file.ends_with(".json");
   ABSL_ASSIGN_OR_RETURN(exir::Recipe recipe, exir::FindRecipe(name_or_file));
   bad_usage = true;
-  if (measures_loss && calibration.empty()) {
-    return absl::InvalidArgumentError("--max-loss needs --calibration");
+  if (!measuring_option.empty() && calibration.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(measuring_option, " needs --calibration"));
   }
-  if (measures_loss || recipe.needs_calibration() == !calibration.empty()) return recipe;
+  if (!measuring_option.empty() || recipe.needs_calibration() == !calibration.empty())
+    return recipe;
   return absl::InvalidArgumentError(absl::StrCat("recipe '", OneLine(recipe.name), "' ",
                                                  calibration.empty() ? "needs" : "does not use",
                                                  " --calibration"));
@@ -149,6 +183,7 @@ absl::StatusOr<QuantizeReport> QuantizeMethods(exir::MethodPrograms& methods,
       exir::QuantizePrograms(programs, setup.recipe,
                              {.kernels = &kernels,
                               .max_loss = setup.max_loss,
+                              .node_losses = setup.node_losses,
                               .threads = &threads,
                               .progress = setup.progress});
   if (!results.ok()) return Annotate(results.status(), "quantize");
@@ -159,7 +194,8 @@ absl::StatusOr<QuantizeReport> QuantizeMethods(exir::MethodPrograms& methods,
     methods[i].second = std::move(result.program);
     report.methods.push_back({methods[i].first, std::move(result.quantized),
                               std::move(result.unquantized), std::move(result.activations),
-                              std::move(result.notes), std::move(result.measured)});
+                              std::move(result.notes), std::move(result.measured),
+                              std::move(result.node_losses)});
   }
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;
@@ -196,19 +232,25 @@ json QuantizeReportJson(const QuantizeReport& report) {
     }
     json activations = json::array();
     for (const exir::QuantizedTensor& tensor : method.activations) {
-      activations.push_back({{"value", tensor.value},
-                             {"low", tensor.low},
-                             {"high", tensor.high},
-                             {"scale", tensor.parameters.scale},
-                             {"zero_point", tensor.parameters.zero_point},
-                             {"distribution", DistributionJson(tensor.distribution)}});
+      activations.push_back(
+          {{"value", tensor.value},
+           {"low", tensor.low},
+           {"high", tensor.high},
+           {"scale", tensor.parameters.scale},
+           {"zero_point", tensor.parameters.zero_point},
+           {"snr_db", tensor.loss.elements == 0 ? json() : NumberJson(tensor.loss.SnrDb())},
+           {"max_error", tensor.loss.max_error},
+           {"clamped", tensor.loss.clamped},
+           {"elements", tensor.loss.elements},
+           {"distribution", DistributionJson(tensor.distribution)}});
     }
     out["methods"].push_back({{"method", method.method},
                               {"quantized", std::move(quantized)},
                               {"unquantized", std::move(unquantized)},
                               {"activations", std::move(activations)},
                               {"notes", method.notes},
-                              {"measured", MeasuredJson(method.measured)}});
+                              {"measured", MeasuredJson(method.measured)},
+                              {"node_losses", NodeLossesJson(method.node_losses)}});
   }
   return out;
 }
@@ -243,6 +285,7 @@ void PrintQuantizeReport(const QuantizeReport& report, std::ostream& out) {
                              *method.measured->all_quantized);
     }
     PrintWorst(method.quantized, out);
+    if (method.node_losses.has_value()) PrintNodeLosses(*method.node_losses, out);
     PrintUnquantized(method.unquantized, out);
     for (const std::string& note : method.notes) out << "  " << OneLine(note) << "\n";
   }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -29,6 +30,7 @@ struct QuantizeReport {
     std::vector<exir::QuantizedTensor> activations;
     std::vector<std::string> notes;
     std::optional<exir::LossMeasurement> measured;
+    std::optional<exir::NodeLosses> node_losses;
   };
   std::string recipe;
   double seconds = 0;
@@ -39,6 +41,7 @@ struct QuantizeSetup {
   exir::Recipe recipe;
   CalibrationPaths calibration;
   std::optional<exir::MaxLoss> max_loss;
+  bool node_losses = false;
   MaxSizes max_sizes;
   int threads = 1;  // that quantize weights and execute the calibration data
   // The first one of a method that has patterns decides what is quantized statically.
@@ -46,12 +49,12 @@ struct QuantizeSetup {
   std::function<void(double)> progress = nullptr;  // exir::QuantizeOptions::progress
 };
 
-// Finds a recipe (exir::FindRecipe). `calibration` is required if the recipe needs it or if the loss
-// is measured, and must be empty otherwise. On error, sets `bad_usage` to false if a recipe file is
-// invalid, else to true.
+// Finds a recipe (exir::FindRecipe). `calibration` is required if the recipe needs it, or if an
+// option measures losses: `measuring_option`, "" for none. It must be empty otherwise. On error, sets
+// `bad_usage` to false if a recipe file is invalid, else to true.
 absl::StatusOr<exir::Recipe> ChooseRecipe(const std::string& name_or_file,
                                           const std::vector<std::string>& calibration,
-                                          bool measures_loss, bool& bad_usage);
+                                          std::string_view measuring_option, bool& bad_usage);
 
 // Replaces the edge programs by quantized ones (exir/quantize/quantize_program.h). Methods that
 // share a weight share the quantized one. On error the programs are unchanged. Errors of

@@ -2,7 +2,7 @@
 'use strict';
 
 const METHODS = DATA.report.methods;
-const TABS = [['weights', 'Weights'], ['activations', 'Activations'], ['unquantized', 'Not quantized']];
+const TABS = [['weights', 'Weights'], ['activations', 'Activations'], ['results', 'Results of nodes'], ['unquantized', 'Not quantized']];
 const METRICS = {snr: 'SNR in dB', cosine: 'cosine', mse: 'mean squared error'};
 const MOST_ROWS = 500;
 
@@ -35,19 +35,6 @@ function picture(distribution, low = null, high = null) {
   const title = `${shown(distribution.low, 3)} to ${shown(distribution.high, 3)}`;
   return svgElement('svg', {class: 'distribution', viewBox: `0 0 ${width} ${height}`, width, height, role: 'img'},
                     svgElement('title', {}, title), ...parts);
-}
-
-// Share of the observed elements outside of the represented range.
-function cutShare({distribution, low, high}) {
-  if (!distribution) return 0;
-  const {before} = distribution;
-  const step = (distribution.high - distribution.low) / before.length;
-  let cut = 0;
-  before.forEach((number, i) => {
-    const middle = distribution.low + (i + 0.5) * step;
-    if (middle < low || middle > high) cut += number;
-  });
-  return cut / Math.max(1, before.reduce((sum, number) => sum + number, 0));
 }
 
 function where(node) {
@@ -97,16 +84,35 @@ function showWeights(section, method) {
 }
 
 function showActivations(section, method) {
-  const rows = method.activations.map((row) => ({...row, cut: cutShare(row)}));
-  rows.sort((a, b) => b.cut - a.cut);
+  const rows = [...method.activations].sort((a, b) => (a.snr_db ?? Infinity) - (b.snr_db ?? Infinity));
+  const measured = (row, text) => row.elements > 0 ? text : '';
   section.replaceChildren(...limited([
-    {title: 'outside of the range', number: true, text: (row) => percent(row.cut, 1)},
+    {title: 'SNR', number: true, text: (row) => measured(row, row.snr_db === null ? 'exact' : `${shown(row.snr_db)} dB`)},
     {title: 'value', text: (row) => row.value},
+    {title: 'largest error', number: true, text: (row) => measured(row, shown(row.max_error, 3))},
+    {title: 'clamped', number: true, text: (row) => measured(row, percent(row.clamped, row.elements))},
     {title: 'range', number: true, text: (row) => `${shown(row.low, 3)} to ${shown(row.high, 3)}`},
     {title: 'scale', number: true, text: (row) => shown(row.scale, 5)},
     {title: 'zero point', number: true, text: (row) => count(row.zero_point)},
     {title: 'calibration data, and the range', text: (row) => picture(row.distribution, row.low, row.high)},
   ], rows));
+}
+
+function showResults(section, method) {
+  if (!method.node_losses) {
+    section.replaceChildren(element('p', {class: 'dim'}, 'Measured with --node-losses.'));
+    return;
+  }
+  const {calls, nodes} = method.node_losses;
+  const rows = [...nodes].sort((a, b) => (a.snr_db ?? Infinity) - (b.snr_db ?? Infinity));
+  section.replaceChildren(
+      element('p', {class: 'dim'}, `Compared with float32 over ${count(calls)} calls; includes the errors of all nodes before.`),
+      ...limited([
+        {title: 'SNR', number: true, text: (node) => node.snr_db === null ? 'exact' : `${shown(node.snr_db)} dB`},
+        {title: 'node', text: where},
+        {title: 'operator', text: (node) => node.op},
+        {title: 'largest error', number: true, text: (node) => shown(node.max_error, 3)},
+      ], rows));
 }
 
 function showUnquantized(section, method) {
@@ -128,6 +134,7 @@ function showMethod(name) {
   const method = METHODS.find((m) => m.method === name) ?? METHODS[0];
   showWeights(byId('weights'), method);
   showActivations(byId('activations'), method);
+  showResults(byId('results'), method);
   showUnquantized(byId('unquantized'), method);
 }
 
