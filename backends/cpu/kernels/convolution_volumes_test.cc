@@ -5,7 +5,9 @@
 
 #include "backends/cpu/convolution_calls.h"
 #include "backends/cpu/kernels/comparison_testing.h"
+#include "backends/cpu/kernels/valid_calls_testing.h"
 #include "gtest/gtest.h"
+#include "runtime/core/str_cat.h"
 #include "runtime/kernels/kernel_comparison.h"
 
 namespace belay::cpu {
@@ -138,9 +140,48 @@ TEST_F(ConvolutionVolumesTest, StridedGroupsOfAVectorOfFilters) {
     ASSERT_TRUE(comparison_.Compare(CallOf(
         {{1, in, 9, 50}, out, groups, false, {4, 5}, {3, 3}, {3, 0, 1, 4}, {0, 0}, {1, 2}})));
     ASSERT_TRUE(comparison_.Compare(
-        CallOf({{1, in, 7, 31}, out, groups, false, {2, 3}, {1, 2}, {0, 0}, {0, 0}, {2, 3}})));
+        CallOf({{1, in, 7, 33}, out, groups, false, {2, 3}, {1, 2}, {0, 0}, {0, 0}, {2, 3}})));
     ASSERT_TRUE(comparison_.Compare(
         CallOf({{1, in, 5, 15}, out, groups, false, {3, 2}, {2, 1}, {1, 1}, {0, 0}, {1, 1}})));
+    // Images of fewer columns than the stride: phases are only padding.
+    for (const int64_t width : {1, 2, 3}) {
+      ASSERT_TRUE(comparison_.Compare(CallOf({{2, in, 3, width},
+                                              out,
+                                              groups,
+                                              false,
+                                              {3, 3},
+                                              {3, 3},
+                                              {2, 20, 3, 22},
+                                              {0, 0},
+                                              {1, 2}})));
+    }
+  }
+}
+
+// The working memory is that of the largest images; smaller ones need no more.
+TEST(ConvolutionScratchTest, SufficesForFewerRows) {
+  for (const int64_t stride : {1, 2}) {
+    for (const int64_t width : {30, 250, 700}) {
+      uint64_t before = 0;
+      for (int64_t height = 3; height <= 40; ++height) {
+        const int64_t out_height = (height - 1) / stride + 1, out_width = (width - 1) / stride + 1;
+        const TextCall call =
+            ValidCall("convolution")
+                .With("input", absl::StrCat("f32[1,64,", height, ",", width, "]:l"))
+                .With("weight", "f32[18432]")
+                .With("other", "none")
+                .With("out_channels", "16")
+                .With("bias", "none")
+                .With("groups", "1")
+                .With("transposed", "false")
+                .With("kernel_size", "[3,3]")
+                .With("stride", absl::StrCat("[", stride, ",", stride, "]"))
+                .WithOutput(0, absl::StrCat("f32[1,16,", out_height, ",", out_width, "]:l"));
+        const uint64_t bytes = RunKernel(call, {.plan_only = true}).scratch_bytes;
+        EXPECT_GE(bytes, before) << height << "x" << width << ", stride " << stride;
+        before = bytes;
+      }
+    }
   }
 }
 

@@ -163,9 +163,9 @@ uint64_t PixelConvolutionScratch(const KernelContext& context, const TensorView&
       !IsPixelConvolution(images, w, groups, **out)) {
     return 0;
   }
-  const CheckedInt floats =
-      PixelCopy(images.sizes, images.sizes[1] / groups, w, VolumeSizes((*out)->sizes)[2]).floats;
-  // Smaller images may have larger copies, of more lines.
+  // Smaller images may have larger copies: of more lines, or of one line more if their number is odd.
+  const int64_t height = VolumeSizes((*out)->sizes)[2] | 1;
+  const CheckedInt floats = PixelCopy(images.sizes, images.sizes[1] / groups, w, height).floats;
   const CheckedInt most = floats.ok() ? CheckedInt(std::max(floats.value(), kCopyFloats)) : floats;
   return ScratchBytesOf<float>(most * context.num_threads());
 }

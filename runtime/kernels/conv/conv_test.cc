@@ -34,7 +34,8 @@ constexpr Form kForms[] = {
 constexpr Form kTallForms[] = {{35, 35, 35, 66, 3, 1, 1, 1},
                                {16, 16, 16, 99, 5, 2, 2, 1},
                                {19, 19, 19, 70, 3, 3, 2, 3},
-                               {17, 17, 17, 20, 1, 1, 45, 1}};
+                               {17, 17, 17, 20, 1, 1, 45, 1},
+                               {33, 33, 33, 130, 2, 3, 0, 1}};
 
 KernelCall CallOf(const Form& f, int spatial, bool transposed, DType dtype, Layout layout,
                   bool with_bias) {
@@ -102,6 +103,9 @@ TEST(ConvTest, DepthwiseImagesOfSeveralStrips) {
     ASSERT_TRUE(
         comparison.Compare(CallOf(form, 2, false, DType::kBFloat16, Layout::kChannelsLast, true)));
   }
+  // A row of results that is longer than the cache.
+  ASSERT_TRUE(comparison.Compare(
+      CallOf({21, 21, 21, 3001, 5, 2, 2, 1}, 1, false, DType::kFloat32, Layout::kRowMajor, true)));
 }
 
 TEST(ConvTest, HalfPrecisionAndOtherLayouts) {

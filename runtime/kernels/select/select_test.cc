@@ -1,10 +1,18 @@
 // Gather and topk against the reference kernels.
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+#include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/kernel_comparison.h"
+#include "runtime/kernels/packed/guarded_array.h"
+#include "runtime/kernels/select/select.h"
 
 namespace belay {
 namespace {
@@ -110,6 +118,44 @@ TEST(SelectTest, TopKOfEveryLengthAndOrder) {
       }
     }
   }
+}
+
+// Bit i of Beating is set exactly if x[i] precedes the bound.
+template <class T>
+void CheckBeating(const std::vector<T>& values, std::mt19937_64& random) {
+  for (const GuardedSide side : {GuardedSide::kEnd, GuardedSide::kBegin}) {
+    for (size_t n = 0; n <= 64; ++n) {
+      GuardedArray<T> x(n, T{}, side);
+      for (size_t i = 0; i < n; ++i) x[i] = values[random() % values.size()];
+      for (const T bound : values) {
+        for (const bool largest : {true, false}) {
+          uint64_t want = 0;
+          for (size_t i = 0; i < n; ++i) {
+            const bool beats = largest ? !(x[i] <= bound) : x[i] < bound || bound != bound;
+            want |= uint64_t{beats} << i;
+          }
+          ASSERT_EQ(Beating(x.data(), n, bound, largest), want)
+              << n << " elements, bound " << bound << (largest ? ", largest" : ", smallest");
+        }
+      }
+    }
+  }
+}
+
+TEST(SelectTest, ElementsThatPrecedeABound) {
+  std::mt19937_64 random(TestSeed());
+  using Float = std::numeric_limits<float>;
+  using Integer = std::numeric_limits<int64_t>;
+  for (const std::string& set : InstructionSets()) {
+    ASSERT_OK(UseInstructionSet(set));
+    CheckBeating<float>({0.0f, -0.0f, 1.5f, -2.0f, Float::infinity(), -Float::infinity(),
+                         Float::quiet_NaN(), Float::max(), Float::denorm_min()},
+                        random);
+    CheckBeating<int64_t>(
+        {0, 1, -1, Integer::min(), Integer::max(), int64_t{1} << 32, -(int64_t{1} << 32)}, random);
+    if (HasFatalFailure()) break;
+  }
+  ASSERT_OK(UseInstructionSet(InstructionSets().front()));
 }
 
 // Returns a call that scatters a source of the index's sizes along `dim`.
