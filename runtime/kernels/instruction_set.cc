@@ -7,6 +7,7 @@
 #include "hwy/targets.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernels/amx.h"
+#include "runtime/kernels/supported_targets.h"
 
 namespace belay {
 namespace {
@@ -41,6 +42,7 @@ absl::Status UseInstructionSet(std::string_view name) {
     // Lower bits are better targets. This keeps the chosen one and all that are worse.
     hwy::SetSupportedTargetsForTest(hwy::SupportedTargets() & ~(target - 1));
   }
+  ForgetSupportedTargets();
   return absl::OkStatus();
 }
 

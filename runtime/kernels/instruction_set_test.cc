@@ -9,6 +9,7 @@
 #include "hwy/targets.h"
 #include "runtime/core/testing.h"
 #include "runtime/kernels/amx.h"
+#include "runtime/kernels/supported_targets.h"
 
 namespace belay {
 namespace {
@@ -26,6 +27,7 @@ TEST(InstructionSetTest, SelectedSetStaysUntilTheNextSelection) {
     EXPECT_EQ(UsesAmx(), name == "AMX");
     EXPECT_EQ(BestTarget(), name == "AMX" ? best : name);
     EXPECT_EQ(InstructionSets(), sets);
+    EXPECT_EQ(SupportedTargets(), hwy::SupportedTargets());
   }
   ASSERT_OK(UseInstructionSet(sets.front()));
   EXPECT_EQ(BestTarget(), best);

@@ -7,6 +7,7 @@
 #endif
 
 #include "runtime/kernels/amx.h"
+#include "runtime/kernels/supported_targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/packed/bfloat16_gemm.cc"
@@ -231,7 +232,7 @@ namespace {
 // Highway offers AVX3_ZEN4 to AMD's CPUs only. Sapphire Rapids has its instructions, and code for its own
 // target would be the same.
 #if HWY_TARGETS & HWY_AVX3_ZEN4
-bool UsesZen4Code() { return (hwy::SupportedTargets() & HWY_AVX3_SPR) != 0; }
+bool UsesZen4Code() { return (SupportedTargets() & HWY_AVX3_SPR) != 0; }
 #define BELAY_BFLOAT16_DISPATCH(function) \
   (UsesZen4Code() ? &N_AVX3_ZEN4::function : HWY_DYNAMIC_POINTER(function))
 #else
