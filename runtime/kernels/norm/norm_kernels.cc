@@ -9,9 +9,10 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel_interface/kernel_arguments.h"
 #include "runtime/kernel_interface/shape_rules/norm.h"
-#include "runtime/kernels/element_copy/channels_last.h"
+#include "runtime/kernels/element_copy/convert_run.h"
 #include "runtime/kernels/element_copy/copy_strided.h"
 #include "runtime/kernels/element_copy/run_source.h"
+#include "runtime/kernels/norm/channel_rows.h"
 #include "runtime/kernels/norm/norm.h"
 #include "runtime/kernels/operands/norm_parameters.h"
 #include "runtime/kernels/operands/operands.h"
@@ -86,19 +87,6 @@ Moments MomentsOf(const TensorView& part) {
   return m;
 }
 
-// y = (x - center) * scale + shift, as NormalizeF32 computes it.
-struct NormalizeTerms {
-  float mean = 0, factor = 0, offset = 0;
-  bool exact = true;  // whether the factor is a normal float32 or 0
-
-  NormalizeTerms(double center, double scale, double shift)
-      : mean(static_cast<float>(center)),
-        factor(static_cast<float>(scale)),
-        // The rounding error of the mean is added to the offset.
-        offset(static_cast<float>(shift - (std::isfinite(center) ? center - mean : 0) * factor)),
-        exact(std::isnormal(factor) || scale == 0) {}
-};
-
 // to = (from - center) * scale * factors + shifts + shift, for float64; the rows of factors and of shifts
 // may be null. Precondition: equal sizes.
 void NormalizeDoubles(const TensorView& from, const TensorView& to, double center, double scale,
@@ -164,6 +152,31 @@ const void* ParameterRow(const TensorView* t, DType type, void* room) {
   return room;
 }
 
+// Floats of a block of rows, and the most rows of one.
+constexpr int64_t kBlockFloats = 4096, kBlockRows = 64;
+
+// Normalizes contiguous rows [first, last) of n <= kBlockFloats elements in half precision, a block at
+// a time.
+void LayerNormHalves(const TensorView& input, int64_t first, int64_t last, int64_t n,
+                     const float* scale, const float* shift, float eps,
+                     const NormResults& results) {
+  alignas(64) float block[kBlockFloats];
+  float mean[kBlockRows], rstd[kBlockRows];
+  const auto element = [](const TensorView& t, int64_t i) {
+    return t.as<std::byte>() + i * static_cast<int64_t>(DTypeSize(t.dtype));
+  };
+  const int64_t most = std::min(kBlockFloats / n, kBlockRows);
+  for (int64_t row = first; row < last; row += most) {
+    const auto rows = static_cast<size_t>(std::min(most, last - row)),
+               count = rows * static_cast<size_t>(n);
+    LoadFloats(input.dtype, element(input, row * n), count, block);
+    LayerNormRowsF32(block, rows, static_cast<size_t>(n), scale, shift, eps, block, mean, rstd);
+    StoreFloats(block, count, results.out->dtype, element(*results.out, row * n));
+    StoreFloats(mean, rows, results.mean->dtype, element(*results.mean, row));
+    StoreFloats(rstd, rows, results.rstd->dtype, element(*results.rstd, row));
+  }
+}
+
 absl::Status LayerNorm(KernelContext& context, const LayerNormCall<KernelArguments>& call) {
   ABSL_ASSIGN_OR_RETURN(const NormResults results, LayerNormResults(context, call));
   const auto& [out, mean, rstd] = results;
@@ -212,8 +225,9 @@ absl::Status LayerNorm(KernelContext& context, const LayerNormCall<KernelArgumen
   float *scratch = nullptr, *weight_room = nullptr, *bias_room = nullptr;
   if (!in_place || (weight != nullptr && !IsRowMajorF32(*weight)) ||
       (bias != nullptr && !IsRowMajorF32(*bias))) {
-    ABSL_ASSIGN_OR_RETURN(scratch, ScratchArray<float>(context, 3 * n));
-    weight_room = scratch + n;
+    ABSL_ASSIGN_OR_RETURN(
+        scratch, ScratchArray<float>(context, CheckedInt(n) * (2 + context.num_threads())));
+    weight_room = scratch;
     bias_room = weight_room + n;
   }
   const auto* const scale =
@@ -245,18 +259,26 @@ absl::Status LayerNorm(KernelContext& context, const LayerNormCall<KernelArgumen
     });
     return absl::OkStatus();
   }
-  for (StridedIterator<4> it(rows, {in_rows, out_rows, mean_rows, rstd_rows}); !it.done();
-       it.Next()) {
-    const TensorView from = PartOf(*input, it.offset(0), normalized, in_row),
-                     to = PartOf(*out, it.offset(1), normalized, out_row);
-    const TensorView row = TensorView::Contiguous(DType::kFloat32, normalized, scratch);
-    CopyConvertible(from, row);
-    const RowStatistics s = LayerNormRowF32(scratch, static_cast<size_t>(n), scale, shift,
-                                            static_cast<float>(call.eps), scratch);
-    CopyConvertible(row, to);
-    write_mean(it.offset(2), s.mean);
-    write_rstd(it.offset(3), s.rstd);
+  if (input->is_contiguous() && out->is_contiguous() && mean->is_contiguous() &&
+      rstd->is_contiguous() && n <= kBlockFloats) {
+    RunRanges(context, input->numel() / n, /*step=*/1, work, [&](int, int64_t first, int64_t last) {
+      LayerNormHalves(*input, first, last, n, scale, shift, static_cast<float>(call.eps), results);
+    });
+    return absl::OkStatus();
   }
+  RunRanges(
+      context, input->numel() / n, /*step=*/1, work, [&](int part, int64_t first, int64_t last) {
+        float* const room = bias_room + (1 + part) * n;
+        const TensorView row = TensorView::Contiguous(DType::kFloat32, normalized, room);
+        for (int64_t i = first; i < last; ++i) {
+          CopyConvertible(PartOf(*input, OffsetAt(i, rows, in_rows), normalized, in_row), row);
+          const RowStatistics s = LayerNormRowF32(room, static_cast<size_t>(n), scale, shift,
+                                                  static_cast<float>(call.eps), room);
+          CopyConvertible(row, PartOf(*out, OffsetAt(i, rows, out_rows), normalized, out_row));
+          write_mean(OffsetAt(i, rows, mean_rows), s.mean);
+          write_rstd(OffsetAt(i, rows, rstd_rows), s.rstd);
+        }
+      });
   return absl::OkStatus();
 }
 
@@ -267,117 +289,9 @@ uint64_t LayerNormScratch(const KernelContext& context,
   const int rank = call.input->rank(), normalized = call.normalized_shape.size();
   if (normalized > rank) return 0;
   const Sizes row = SelectDims(call.input->sizes, rank - normalized);
-  // Two rows of doubles, or three of floats.
-  return 4 * static_cast<uint64_t>(NumElements(row).value_or(0)) * sizeof(float);
-}
-
-// ---- Normalization by channel
-
-bool IsChannelsInnermostF32(const TensorView& t) {
-  return t.dtype == DType::kFloat32 && HasChannelsInnermost(t);
-}
-
-// Scratch memory per channel, in doubles: sum and center, then mean, factor and offset in float.
-constexpr int64_t kChannelDoubles = 4;
-// Sums of fewer channels than this are computed in parts of the rows, which threads share.
-constexpr int64_t kFewChannels = 256;
-constexpr int64_t kRowParts = 8;
-
-// Scratch memory of a normalization by channel, in doubles: the vectors, then the sums of each part.
-CheckedInt ChannelMemory(int64_t channels) {
-  return CheckedInt(channels) * (kChannelDoubles + (channels < kFewChannels ? kRowParts : 0));
-}
-
-uint64_t ChannelScratch(const TensorView& input) {
-  return input.rank() < 2 ? 0 : ScratchBytesOf<double>(ChannelMemory(input.sizes[1]));
-}
-
-struct ChannelVectors {
-  double *sums, *centers, *parts;
-  float *mean, *factor, *offset;
-  bool exact = true;
-
-  ChannelVectors(double* memory, int64_t channels)
-      : sums(memory),
-        centers(memory + channels),
-        parts(memory + kChannelDoubles * channels),
-        mean(reinterpret_cast<float*>(memory + 2 * channels)),
-        factor(mean + channels),
-        offset(factor + channels) {}
-  void Set(int64_t c, const NormalizeTerms& terms) {
-    mean[c] = terms.mean;
-    factor[c] = terms.factor;
-    offset[c] = terms.offset;
-    exact = exact && terms.exact;
-  }
-};
-
-// Normalizes rows of channels on all threads.
-void NormalizeRows(const KernelContext& context, const ChannelVectors& vectors, int64_t rows,
-                   int64_t channels, const float* in, float* out) {
-  RunRanges(context, rows, /*step=*/1, kElementWork * static_cast<double>(rows * channels),
-            [&](int, int64_t first, int64_t last) {
-              NormalizeColumnsF32(in + first * channels, static_cast<size_t>(last - first),
-                                  static_cast<size_t>(channels), vectors.mean, vectors.factor,
-                                  vectors.offset, out + first * channels);
-            });
-}
-
-// AddColumns for columns [first, last) of any number of channels.
-void AddColumnRange(ReduceLoop loop, const float* in, int64_t rows, int64_t channels, int64_t first,
-                    int64_t last, const double* centers, double* sums) {
-  for (int64_t c = first; c < last; c += kReduceLanes) {
-    loop(in + c, rows, channels, std::min(kReduceLanes, last - c), sums + c,
-         centers == nullptr ? nullptr : centers + c);
-  }
-}
-
-// Adds the sums over rows of in[r, c], or of its squared distances from centers[c], to sums[c]. `loop`
-// is that of the sums or of the distances.
-void AddColumns(ReduceLoop loop, const float* in, int64_t rows, int64_t channels,
-                const double* centers, double* sums) {
-  if (channels >= kReduceLanes || kReduceLanes % channels != 0) {
-    return AddColumnRange(loop, in, rows, channels, 0, channels, centers, sums);
-  }
-  // Several rows at a time: lane i is a part of channel i % channels.
-  double lanes[kReduceLanes] = {}, lane_centers[kReduceLanes];
-  for (int64_t i = 0; i < kReduceLanes; ++i) {
-    lane_centers[i] = centers == nullptr ? 0 : centers[i % channels];
-  }
-  const double* const center = centers == nullptr ? nullptr : lane_centers;
-  const int64_t elements = rows * channels, whole = elements / kReduceLanes;
-  if (whole > 0) loop(in, whole, kReduceLanes, kReduceLanes, lanes, center);
-  const int64_t rest = elements - whole * kReduceLanes;
-  if (rest > 0) loop(in + whole * kReduceLanes, 1, 0, rest, lanes, center);
-  for (int64_t i = 0; i < kReduceLanes; ++i) sums[i % channels] += lanes[i];
-}
-
-// sums[c] = the sum over rows of in[r, c], or of its squared distance from centers[c]. `parts` has
-// kRowParts * channels doubles if there are few channels.
-void SumColumns(const KernelContext& context, const float* in, int64_t rows, int64_t channels,
-                const double* centers, double* sums, double* parts) {
-  const ReduceLoop loop =
-      centers == nullptr ? FindSumLoop(DType::kFloat32) : FindSquaresLoop(DType::kFloat32);
-  const double work = 2 * static_cast<double>(rows * channels);
-  std::fill_n(sums, channels, 0.0);
-  if (channels >= kFewChannels) {
-    RunRanges(context, channels, kReduceLanes, work, [&](int, int64_t first, int64_t last) {
-      AddColumnRange(loop, in, rows, channels, first, last, centers, sums);
-    });
-    return;
-  }
-  // The parts do not depend on the number of threads.
-  RunRanges(context, kRowParts, /*step=*/1, work, [&](int, int64_t first, int64_t last) {
-    for (int64_t part = first; part < last; ++part) {
-      const int64_t row = rows * part / kRowParts, end = rows * (part + 1) / kRowParts;
-      double* const part_sums = parts + part * channels;
-      std::fill_n(part_sums, channels, 0.0);
-      if (row < end) AddColumns(loop, in + row * channels, end - row, channels, centers, part_sums);
-    }
-  });
-  for (int64_t part = 0; part < kRowParts; ++part) {
-    for (int64_t c = 0; c < channels; ++c) sums[c] += parts[part * channels + c];
-  }
+  // Two rows of doubles, or two of floats and one per thread.
+  return ScratchBytesOf<float>(CheckedInt(NumElements(row).value_or(0)) *
+                               std::max(4, 2 + context.num_threads()));
 }
 
 // ---- Group norm
@@ -389,7 +303,8 @@ constexpr float kLargestRstd = 0x1p40f;
 // factor is not exact (NormalizeTerms).
 bool NormalizeImage(const KernelContext& context, const GroupNormCall<KernelArguments>& call,
                     ChannelVectors vectors, const OptionalVector& scale,
-                    const OptionalVector& shift, const float* in, int64_t rows, float* out,
+                    const OptionalVector& shift, const ChannelRows& in, int64_t rows,
+                    const ChannelRows& out,
                     absl::FunctionRef<void(int64_t, double, double)> write_group) {
   const int64_t channels = call.channels.value(), per_group = channels / call.groups;
   const double count = static_cast<double>(rows) * static_cast<double>(per_group);
@@ -398,11 +313,11 @@ bool NormalizeImage(const KernelContext& context, const GroupNormCall<KernelArgu
     for (int64_t c = g * per_group; c < (g + 1) * per_group; ++c) sum += vectors.sums[c];
     return sum / count;
   };
-  SumColumns(context, in, rows, channels, nullptr, vectors.sums, vectors.parts);
+  SumColumns(context, in, rows, /*squares=*/false, vectors);
   for (int64_t g = 0; g < call.groups; ++g) {
     std::fill_n(vectors.centers + g * per_group, per_group, group_mean(g));
   }
-  SumColumns(context, in, rows, channels, vectors.centers, vectors.sums, vectors.parts);
+  SumColumns(context, in, rows, /*squares=*/true, vectors);
   for (int64_t g = 0; g < call.groups; ++g) {
     const double mean = vectors.centers[g * per_group];
     const double rstd = 1 / std::sqrt(group_mean(g) + call.eps);
@@ -412,7 +327,7 @@ bool NormalizeImage(const KernelContext& context, const GroupNormCall<KernelArgu
     }
   }
   if (!vectors.exact) return false;
-  NormalizeRows(context, vectors, rows, channels, in, out);
+  NormalizeRows(context, vectors, rows, in, out);
   return true;
 }
 
@@ -445,16 +360,16 @@ absl::Status GroupNorm(KernelContext& context, const GroupNormCall<KernelArgumen
   const bool has_rows = input->numel() == n * channels && input->dtype == DType::kFloat32 &&
                         input->is_contiguous() && out->is_contiguous() && scales.has_value() &&
                         shifts.has_value() && per_group > 0;
-  if (input->numel() > 0 && !has_rows && IsChannelsInnermostF32(*input) &&
-      IsChannelsInnermostF32(*out)) {
-    ABSL_ASSIGN_OR_RETURN(double* memory, ScratchArray<double>(context, ChannelMemory(channels)));
+  if (input->numel() > 0 && !has_rows && HasChannelRows(*input) && HasChannelRows(*out)) {
+    ABSL_ASSIGN_OR_RETURN(double* memory,
+                          ScratchArray<double>(context, ChannelVectors::Doubles(channels)));
     const int64_t rows = input->numel() / n / channels;
     bool exact = true;
     for (int64_t i = 0; exact && i < n; ++i) {
-      exact = NormalizeImage(context, call, ChannelVectors(memory, channels), scale, shift,
-                             input->as<const float>() + i * rows * channels, rows,
-                             out->as<float>() + i * rows * channels,
-                             [&](int64_t g, double m, double r) { write_group(i, g, m, r); });
+      exact =
+          NormalizeImage(context, call, ChannelVectors(memory, channels), scale, shift,
+                         ChannelRows(*input).From(i * rows), rows, ChannelRows(*out).From(i * rows),
+                         [&](int64_t g, double m, double r) { write_group(i, g, m, r); });
     }
     if (exact) return absl::OkStatus();
   }
@@ -506,16 +421,17 @@ absl::Status BatchNorm(KernelContext& context, const BatchNormCall<KernelArgumen
                 out_channel = SelectDims(out.strides, 0, 0b10);
   if (input.numel() == 0) return absl::OkStatus();  // never in training
   const int64_t channels = input.sizes[1];
-  if (!call.training && IsChannelsInnermostF32(input) && IsChannelsInnermostF32(out)) {
-    ABSL_ASSIGN_OR_RETURN(double* memory, ScratchArray<double>(context, ChannelMemory(channels)));
+  if (!call.training && HasChannelRows(input) && HasChannelRows(out)) {
+    ABSL_ASSIGN_OR_RETURN(double* memory,
+                          ScratchArray<double>(context, ChannelVectors::Doubles(channels)));
     ChannelVectors vectors(memory, channels);
     for (int64_t c = 0; c < channels; ++c) {
       const double rstd = 1 / std::sqrt(var_in[c] + call.eps);
       vectors.Set(c, NormalizeTerms(mean_in[c], rstd * scale[c], shift[c]));
     }
     if (vectors.exact) {
-      NormalizeRows(context, vectors, input.numel() / channels, channels, input.as<const float>(),
-                    out.as<float>());
+      NormalizeRows(context, vectors, input.numel() / channels, ChannelRows(input),
+                    ChannelRows(out));
       return absl::OkStatus();
     }
   }
@@ -535,7 +451,8 @@ absl::Status BatchNorm(KernelContext& context, const BatchNormCall<KernelArgumen
 
 template <class Call>
 uint64_t NormScratch(const KernelContext& context, const Call& call) {
-  return ChannelScratch(*call.input);
+  const TensorView& input = *call.input;
+  return input.rank() < 2 ? 0 : ScratchBytesOf<double>(ChannelVectors::Doubles(input.sizes[1]));
 }
 
 template <class Call>

@@ -148,14 +148,38 @@ TEST(NormTest, GroupsOfImagesOfOnePixel) {
 
 TEST(NormTest, AnyNumberOfInnermostChannels) {
   KernelComparison comparison;
-  for (int64_t channels : {1, 2, 3, 16, 24, 32, 33, 64, 96, 255, 256, 300}) {
+  // Half precision is converted in blocks, of a part of a row if it has more than 4,096 channels.
+  for (int64_t channels : {1, 2, 3, 16, 24, 32, 33, 64, 96, 255, 256, 300, 4096, 5000}) {
     for (const auto& [height, width] : {std::pair<int64_t, int64_t>{1, 1}, {3, 2}, {40, 31}}) {
-      const int64_t groups = channels % 4 == 0 ? 4 : 1;
-      for (int64_t count : {groups, channels}) {
-        KernelCall call = GroupNorm(DType::kFloat32, DType::kFloat32, {2, channels, height, width},
-                                    count, Layout::kChannelsLast);
+      if (channels >= 4096 && height == 40) continue;
+      for (DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+        if (channels >= 4096 && dtype == DType::kFloat32) continue;
+        const Sizes sizes = {2, channels, height, width};
+        const int64_t groups = channels % 4 == 0 ? 4 : 1;
+        for (int64_t count : {groups, channels}) {
+          // A single element has no variance: its rounding error is scaled by 1 / sqrt(eps).
+          if (count == channels && height == 1 && dtype != DType::kFloat32) continue;
+          KernelCall call = GroupNorm(dtype, dtype, sizes, count, Layout::kChannelsLast);
+          call.output_layout = Layout::kChannelsLast;
+          ASSERT_TRUE(comparison.Compare(call));
+        }
+        KernelCall call =
+            BatchNorm(dtype, dtype, sizes, Layout::kChannelsLast, BatchForm::kInference);
         call.output_layout = Layout::kChannelsLast;
         ASSERT_TRUE(comparison.Compare(call));
+      }
+    }
+  }
+}
+
+// Threads share the rows of half precision.
+TEST(NormTest, ManyRowsOfHalves) {
+  KernelComparison comparison;
+  for (DType dtype : {DType::kFloat16, DType::kBFloat16}) {
+    for (DType parameter : ParametersOf(dtype)) {
+      for (Layout layout : {Layout::kRowMajor, Layout::kGaps}) {
+        ASSERT_TRUE(
+            comparison.Compare(LayerNorm(dtype, parameter, {3, 100, 70}, {70}, layout, true)));
       }
     }
   }
