@@ -7,9 +7,9 @@
 #include "runtime/kernel_interface/kernel_arguments.h"
 #include "runtime/kernel_interface/shape_rules/pool.h"
 #include "runtime/kernels/element_copy/channels_last.h"
-#include "runtime/kernels/element_copy/copy_strided.h"
 #include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/operands/ranges.h"
+#include "runtime/kernels/pool/float_images.h"
 #include "runtime/kernels/pool/pool.h"
 #include "runtime/kernels/pool/pool_sums.h"
 
@@ -17,47 +17,6 @@ namespace belay {
 namespace {
 
 constexpr DTypeSet kTypes = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
-
-bool IsRowMajorF32(const TensorView& t) { return t.dtype == DType::kFloat32 && t.is_contiguous(); }
-
-// Scratch floats for a copy; 0 for row-major float32.
-uint64_t CopyOf(const TensorView& t) {
-  return IsRowMajorF32(t) ? 0 : static_cast<uint64_t>(t.numel());
-}
-
-// The input as row-major floats and a buffer for the result, each in place or in scratch memory.
-class FloatImages {
- public:
-  // `before` bytes of the scratch memory, a multiple of 4, are skipped.
-  static absl::StatusOr<FloatImages> Create(const KernelContext& context, const TensorView& input,
-                                            const TensorView& out, CheckedInt before = 0) {
-    FloatImages images(out);
-    const auto total = static_cast<int64_t>((CopyOf(input) + CopyOf(out)) * sizeof(float));
-    ABSL_ASSIGN_OR_RETURN(std::byte* const bytes, ScratchArray<std::byte>(context, before + total));
-    float* room = reinterpret_cast<float*>(bytes + before.value());
-    images.in_ = input.as<const float>();
-    if (!IsRowMajorF32(input)) {
-      CopyConvertible(input, TensorView::Contiguous(DType::kFloat32, input.sizes, room));
-      images.in_ = room;
-      room += input.numel();
-    }
-    images.result_ = IsRowMajorF32(out) ? out.as<float>() : room;
-    return images;
-  }
-
-  const float* in() const { return in_; }
-  float* result() const { return result_; }
-  void Finish() const {
-    if (result_ == out_->data) return;
-    CopyConvertible(TensorView::Contiguous(DType::kFloat32, out_->sizes, result_), *out_);
-  }
-
- private:
-  explicit FloatImages(const TensorView& out) : out_(&out) {}
-  const TensorView* out_;
-  const float* in_ = nullptr;
-  float* result_ = nullptr;
-};
 
 template <class Call>
 uint64_t ImagesScratch(const KernelContext& context, const Call& call) {
@@ -196,6 +155,7 @@ absl::Status MaxPoolChannelsLast(KernelContext& context,
     }
   }
   if (out->numel() == 0) return absl::OkStatus();
+  ABSL_ASSIGN_OR_RETURN(const DenseFloats images, DenseFloats::Create(context, self, *out));
   const Geometry g = GeometryOf(self, call.params, *out);
   const int64_t channels = out->sizes[1], outputs = g.out[2] * channels;
   const int64_t rows = out->sizes[0] * g.out[0] * g.out[1], units = WorkOf(outputs, g);
@@ -204,14 +164,15 @@ absl::Status MaxPoolChannelsLast(KernelContext& context,
               PoolRow row = RowOf(g);
               Budget::Pace pace;
               for (int64_t r = first; r < last && !pace.Stop(units); ++r) {
-                row.volume = self.as<const float>() + r / (g.out[0] * g.out[1]) * row.depth *
-                                                          row.height * row.width * channels;
+                row.volume = images.in() + r / (g.out[0] * g.out[1]) * row.depth * row.height *
+                                               row.width * channels;
                 row.first_plane = r / g.out[1] % g.out[0] * g.stride[0] - g.padding[0];
                 row.first_row = r % g.out[1] * g.stride[1] - g.padding[1];
-                MaxPoolChannelsF32(row, channels, out->as<float>() + r * outputs,
+                MaxPoolChannelsF32(row, channels, images.result() + r * outputs,
                                    index->as<int64_t>() + r * outputs);
               }
             });
+  images.Finish(context);
   return absl::OkStatus();
 }
 
@@ -241,9 +202,9 @@ int64_t CountOf(const PoolDivisor& divisor, const Window& depth, const Window& h
 }
 
 // Images with batch and channels, channels last.
-bool IsChannelsLastF32(const TensorView& t, int spatial) {
-  return t.dtype == DType::kFloat32 && spatial >= 2 && HasBatchAndChannelsInnermost(t, spatial) &&
-         t.sizes[1] > 1 && !t.is_contiguous();
+bool HasPixels(const TensorView& t, int spatial) {
+  return spatial >= 2 && HasBatchAndChannelsInnermost(t, spatial) && t.sizes[1] > 1 &&
+         !t.is_contiguous();
 }
 
 // The largest window that is summed in float.
@@ -270,9 +231,11 @@ absl::Status AvgPoolChannelsLast(const KernelContext& context, const Geometry& g
                                  const PoolDivisor& divisor, const TensorView& in,
                                  const TensorView& out) {
   const int64_t channels = out.sizes[1];
+  const CheckedInt sums_count = CheckedInt(channels) * context.num_threads();
+  ABSL_ASSIGN_OR_RETURN(double* const sums, ScratchArray<double>(context, sums_count));
   ABSL_ASSIGN_OR_RETURN(
-      double* const sums,
-      ScratchArray<double>(context, CheckedInt(channels) * context.num_threads()));
+      const DenseFloats images,
+      DenseFloats::Create(context, in, out, sums_count * static_cast<int64_t>(sizeof(double))));
   const int64_t rows = out.sizes[0] * g.out[0] * g.out[1];
   const int64_t units = WorkOf(2 * g.out[2] * channels, g);
   const bool small = WorkOf(1, g) <= kFloatWindow;
@@ -282,14 +245,13 @@ absl::Status AvgPoolChannelsLast(const KernelContext& context, const Geometry& g
               Budget::Pace pace;
               for (int64_t r = first; r < last && !pace.Stop(units); ++r) {
                 const int64_t y = r % g.out[1], z = r / g.out[1] % g.out[0];
-                const float* const image = in.as<const float>() + r / (g.out[0] * g.out[1]) *
-                                                                      g.size[0] * g.size[1] *
-                                                                      g.size[2] * channels;
+                const float* const image = images.in() + r / (g.out[0] * g.out[1]) * g.size[0] *
+                                                             g.size[1] * g.size[2] * channels;
                 const Window depth = WindowOf(g, 0, z), height = WindowOf(g, 1, y);
                 for (int64_t x = 0; x < g.out[2]; ++x) {
                   const Window width = WindowOf(g, 2, x);
                   const int64_t count = CountOf(divisor, depth, height, width);
-                  float* const to = out.as<float>() + (r * g.out[2] + x) * channels;
+                  float* const to = images.result() + (r * g.out[2] + x) * channels;
                   const WindowPixels pixels = {.planes = depth.inside(),
                                                .rows = height.inside(),
                                                .columns = width.inside(),
@@ -307,6 +269,7 @@ absl::Status AvgPoolChannelsLast(const KernelContext& context, const Geometry& g
                 }
               }
             });
+  images.Finish(context);
   return absl::OkStatus();
 }
 
@@ -316,7 +279,7 @@ absl::Status AvgPool(KernelContext& context, const AvgPoolCall<KernelArguments, 
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, call.self->dtype, shape));
   if (out->numel() == 0) return absl::OkStatus();
   const Geometry g = GeometryOf(*call.self, call.params, *out);
-  if (IsChannelsLastF32(*call.self, kSpatial) && IsChannelsLastF32(*out, kSpatial)) {
+  if (HasPixels(*call.self, kSpatial) && HasPixels(*out, kSpatial)) {
     return AvgPoolChannelsLast(context, g, call.divisor, *call.self, *out);
   }
   ABSL_ASSIGN_OR_RETURN(const FloatImages images, FloatImages::Create(context, *call.self, *out));
@@ -340,8 +303,8 @@ uint64_t AvgPoolScratch(const KernelContext& context,
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
   if (!out.ok() || (*out)->rank() < 2) return 0;
   const auto threads = static_cast<uint64_t>(context.num_threads());
-  return std::max(ImagesScratch(context, call),
-                  static_cast<uint64_t>((*out)->sizes[1]) * threads * sizeof(double));
+  return ImagesScratch(context, call) +
+         static_cast<uint64_t>((*out)->sizes[1]) * threads * sizeof(double);
 }
 
 // ---- Adaptive pooling
@@ -382,7 +345,7 @@ AdaptiveLayout AdaptiveLayoutOf(const KernelContext& context, const TensorView& 
                                 const TensorView& out) {
   AdaptiveLayout layout;
   const Division d = DivisionOf<kSpatial>(self, out);
-  layout.channels_last = IsChannelsLastF32(self, kSpatial) && IsChannelsLastF32(out, kSpatial);
+  layout.channels_last = HasPixels(self, kSpatial) && HasPixels(out, kSpatial);
   layout.sums = layout.channels_last ? self.sizes[1] : d.from[2];
   const CheckedInt windows = CheckedInt(d.to[0]) + CheckedInt(d.to[1]) + CheckedInt(d.to[2]);
   layout.head_bytes =
@@ -424,14 +387,15 @@ absl::Status AdaptiveAvgPool(KernelContext& context,
   const int64_t volume = from[0] * from[1] * from[2];
 
   if (layout.channels_last) {
+    ABSL_ASSIGN_OR_RETURN(const DenseFloats images,
+                          DenseFloats::Create(context, *self, *out, layout.head_bytes));
     const int64_t channels = self->sizes[1], rows = out->sizes[0] * to[0] * to[1];
     RunRanges(context, rows, 1, work, [&](int part, int64_t first, int64_t last) {
       double* const mine = sums + part * channels;
       Budget::Pace pace;
       for (int64_t r = first; r < last && !pace.stopped(); ++r) {
         const Span rows_of = windows[1][r % to[1]], depth = windows[0][r / to[1] % to[0]];
-        const float* const image =
-            self->as<const float>() + r / (to[0] * to[1]) * volume * channels;
+        const float* const image = images.in() + r / (to[0] * to[1]) * volume * channels;
         for (int64_t x = 0; x < to[2]; ++x) {
           const Span columns = windows[2][x];
           bool any = false;
@@ -445,10 +409,11 @@ absl::Status AdaptiveAvgPool(KernelContext& context,
             }
           }
           ScaleSums(mine, 1 / (size_of(depth) * size_of(rows_of) * size_of(columns)), channels,
-                    out->as<float>() + (r * to[2] + x) * channels);
+                    images.result() + (r * to[2] + x) * channels);
         }
       }
     });
+    images.Finish(context);
     return absl::OkStatus();
   }
 
@@ -486,6 +451,12 @@ absl::Status AdaptiveAvgPool(KernelContext& context,
 }
 
 template <int kSpatial>
+uint64_t ChannelsLastScratch(const KernelContext& context,
+                             const MaxPoolCall<KernelArguments, kSpatial>& call) {
+  return call.self->dtype == DType::kFloat32 ? 0 : ImagesScratch(context, call);
+}
+
+template <int kSpatial>
 bool AcceptsAdaptive(const KernelContext& context,
                      const AdaptivePoolCall<KernelArguments, kSpatial>& call) {
   return kTypes.contains(call.self->dtype) && call.self->rank() > kSpatial;
@@ -504,7 +475,7 @@ template <int kSpatial>
 bool AcceptsMaxPoolChannelsLast(const KernelContext& context,
                                 const MaxPoolCall<KernelArguments, kSpatial>& call) {
   const auto out = context.PlannedOutput(0), index = context.PlannedOutput(1);
-  return call.self->dtype == DType::kFloat32 && out.ok() && index.ok() &&
+  return kTypes.contains(call.self->dtype) && out.ok() && index.ok() &&
          (*index)->dtype == DType::kInt64 && !call.self->is_contiguous() &&
          HasBatchAndChannelsInnermost(*call.self, kSpatial) &&
          HasBatchAndChannelsInnermost(**out, kSpatial) &&
@@ -536,8 +507,8 @@ constexpr Kernel MaxPoolRow(std::string_view op, std::string_view name) {
 }
 template <int kSpatial>
 constexpr Kernel MaxPoolChannelsLastRow(std::string_view op, std::string_view name) {
-  return KernelRow<&MaxPoolChannelsLast<kSpatial>, &AcceptsMaxPoolChannelsLast<kSpatial>>(
-      op, kMaxPool, name, kHighway);
+  return KernelRow<&MaxPoolChannelsLast<kSpatial>, &AcceptsMaxPoolChannelsLast<kSpatial>,
+                   &ChannelsLastScratch<kSpatial>>(op, kMaxPool, name, kHighway);
 }
 
 constexpr Kernel kKernels[] = {

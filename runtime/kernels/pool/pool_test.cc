@@ -59,17 +59,17 @@ TEST(PoolTest, ChannelsLastMaxima) {
         for (int64_t dilation : {1, 2, 5}) {
           for (Values values : {Values::kNormal, Values::kSpecial, Values::kFew}) {
             const int64_t size = 3 + dilation * (kernel - 1), padding = kernel / 2;
-            KernelCall call = {"aten.max_pool2d_with_indices.default",
-                               {TestTensorSpec{DType::kFloat32,
-                                               {2, channels, size, size + 4},
-                                               Layout::kChannelsLast,
-                                               values,
-                                               0},
-                                Ints{kernel, kernel}, Ints{stride, stride}, Ints{padding, padding},
-                                Ints{dilation, dilation}, EValue(stride == 2)},
-                               {DType::kFloat32, DType::kInt64}};
-            call.output_layout = Layout::kChannelsLast;
-            ASSERT_TRUE(comparison.Compare(call));
+            for (DType dtype : kDTypes) {
+              KernelCall call = {
+                  "aten.max_pool2d_with_indices.default",
+                  {TestTensorSpec{
+                       dtype, {2, channels, size, size + 4}, Layout::kChannelsLast, values, 0},
+                   Ints{kernel, kernel}, Ints{stride, stride}, Ints{padding, padding},
+                   Ints{dilation, dilation}, EValue(stride == 2)},
+                  {dtype, DType::kInt64}};
+              call.output_layout = Layout::kChannelsLast;
+              ASSERT_TRUE(comparison.Compare(call));
+            }
           }
         }
       }
@@ -170,15 +170,17 @@ TEST(PoolTest, AveragesChannelsLast) {
         const EValue divisor = stride == 3 ? EValue(int64_t{7}) : EValue();
         const auto compare = [&](const char* op, const Sizes& sizes, int spatial) {
           const auto list = [&](int64_t v) { return Ints(static_cast<size_t>(spatial), v); };
-          KernelCall call = {
-              op,
-              {TestTensorSpec{DType::kFloat32, sizes, Layout::kChannelsLast}, list(kernel),
-               list(stride), list(kernel / 2), EValue(stride == 2), EValue(stride == 2), divisor},
-              {DType::kFloat32},
-              static_cast<double>(kernel * kernel * kernel),
-              UlpOf::kLargest};
-          call.output_layout = Layout::kChannelsLast;
-          ASSERT_TRUE(comparison.Compare(call));
+          for (DType dtype : kDTypes) {
+            KernelCall call = {
+                op,
+                {TestTensorSpec{dtype, sizes, Layout::kChannelsLast}, list(kernel), list(stride),
+                 list(kernel / 2), EValue(stride == 2), EValue(stride == 2), divisor},
+                {dtype},
+                static_cast<double>(kernel * kernel * kernel),
+                UlpOf::kLargest};
+            call.output_layout = Layout::kChannelsLast;
+            ASSERT_TRUE(comparison.Compare(call));
+          }
         };
         compare("aten.avg_pool2d.default", {2, channels, 9, 10}, 2);
         compare("aten.avg_pool3d.default", {2, channels, 4, 5, 6}, 3);

@@ -1,0 +1,111 @@
+// Images that pooling reads and writes as floats.
+#ifndef BELAY_RUNTIME_KERNELS_POOL_FLOAT_IMAGES_H_
+#define BELAY_RUNTIME_KERNELS_POOL_FLOAT_IMAGES_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "runtime/core/checked_math.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/kernel_interface/kernel.h"
+#include "runtime/kernels/element_copy/convert_run.h"
+#include "runtime/kernels/element_copy/copy_strided.h"
+#include "runtime/kernels/operands/operands.h"
+#include "runtime/kernels/operands/ranges.h"
+
+namespace belay {
+
+inline bool IsRowMajorF32(const TensorView& t) {
+  return t.dtype == DType::kFloat32 && t.is_contiguous();
+}
+
+// Scratch floats for a copy; 0 for row-major float32.
+inline uint64_t CopyOf(const TensorView& t) {
+  return IsRowMajorF32(t) ? 0 : static_cast<uint64_t>(t.numel());
+}
+
+// The input as row-major floats and a buffer for the result, each in place or in scratch memory.
+class FloatImages {
+ public:
+  // `before` bytes of the scratch memory, a multiple of 4, are skipped.
+  static absl::StatusOr<FloatImages> Create(const KernelContext& context, const TensorView& input,
+                                            const TensorView& out, CheckedInt before = 0) {
+    FloatImages images(out);
+    const auto total = static_cast<int64_t>((CopyOf(input) + CopyOf(out)) * sizeof(float));
+    ABSL_ASSIGN_OR_RETURN(std::byte* const bytes, ScratchArray<std::byte>(context, before + total));
+    float* room = reinterpret_cast<float*>(bytes + before.value());
+    images.in_ = input.as<const float>();
+    if (!IsRowMajorF32(input)) {
+      CopyConvertible(input, TensorView::Contiguous(DType::kFloat32, input.sizes, room));
+      images.in_ = room;
+      room += input.numel();
+    }
+    images.result_ = IsRowMajorF32(out) ? out.as<float>() : room;
+    return images;
+  }
+
+  const float* in() const { return in_; }
+  float* result() const { return result_; }
+  void Finish() const {
+    if (result_ == out_->data) return;
+    CopyConvertible(TensorView::Contiguous(DType::kFloat32, out_->sizes, result_), *out_);
+  }
+
+ private:
+  explicit FloatImages(const TensorView& out) : out_(&out) {}
+  const TensorView* out_;
+  const float* in_ = nullptr;
+  float* result_ = nullptr;
+};
+
+// Dense images of any dtype and their result as floats in the same order of elements: float32 in place,
+// half precision in scratch memory.
+class DenseFloats {
+ public:
+  // `before` bytes of the scratch memory, a multiple of 4, are skipped.
+  static absl::StatusOr<DenseFloats> Create(const KernelContext& context, const TensorView& input,
+                                            const TensorView& out, CheckedInt before = 0) {
+    DenseFloats floats(input, out);
+    if (input.dtype == DType::kFloat32) return floats;
+    const auto total = static_cast<int64_t>((CopyOf(input) + CopyOf(out)) * sizeof(float));
+    ABSL_ASSIGN_OR_RETURN(std::byte* const bytes, ScratchArray<std::byte>(context, before + total));
+    float* const room = reinterpret_cast<float*>(bytes + before.value());
+    floats.in_ = room;
+    floats.result_ = room + input.numel();
+    ForEachElement(context, input, [&](std::byte* from, size_t n, int64_t first) {
+      LoadFloats(input.dtype, from, n, room + first);
+    });
+    return floats;
+  }
+
+  const float* in() const { return in_; }
+  float* result() const { return result_; }
+  void Finish(const KernelContext& context) const {
+    if (out_->dtype == DType::kFloat32) return;
+    ForEachElement(context, *out_, [&](std::byte* to, size_t n, int64_t first) {
+      StoreFloats(result_ + first, n, out_->dtype, to);
+    });
+  }
+
+ private:
+  DenseFloats(const TensorView& input, const TensorView& out)
+      : out_(&out), in_(input.as<const float>()), result_(out.as<float>()) {}
+  // Calls fn(data, count, first element) for the elements in their order in memory, on all threads.
+  template <class Fn>
+  static void ForEachElement(const KernelContext& context, const TensorView& t, const Fn& fn) {
+    RunRanges(context, t.numel(), /*step=*/64, static_cast<double>(t.numel()),
+              [&](int, int64_t first, int64_t last) {
+                fn(t.as<std::byte>() + first * static_cast<int64_t>(DTypeSize(t.dtype)),
+                   static_cast<size_t>(last - first), first);
+              });
+  }
+
+  const TensorView* out_;
+  const float* in_;
+  float* result_;
+};
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNELS_POOL_FLOAT_IMAGES_H_
