@@ -64,29 +64,45 @@ void BlendPositionsImpl(const GridNeighbors& at, int neighbors, int64_t count,
   }
 }
 
-void BlendChannelsImpl(const GridNeighbors& at, int neighbors, int64_t p,
-                       const float* HWY_RESTRICT image, int64_t channels, float* HWY_RESTRICT out) {
-  const hn::ScalableTag<float> d;
+// Blends channels [0, kVectors vectors of D) of position p.
+template <int kVectors, class D>
+HWY_INLINE void BlendVectors(D d, const GridNeighbors& at, int neighbors, int64_t p,
+                             const float* HWY_RESTRICT image, float* HWY_RESTRICT out) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t c = 0;
-  for (; c + lanes <= channels; c += lanes) {
-    auto sum = hn::Zero(d);
-    for (int k = 0; k < neighbors; ++k) {
-      const int64_t offset = at.offset[k][p];
-      const auto value = offset < 0 ? hn::Zero(d) : hn::LoadU(d, image + offset + c);
-      sum = hn::MulAdd(hn::Set(d, at.weight[k][p]), value, sum);
-    }
-    hn::StoreU(sum, d, out + c);
+  auto first = hn::Zero(d), second = hn::Zero(d);
+  for (int k = 0; k < neighbors; ++k) {
+    const int64_t offset = at.offset[k][p];
+    const auto weight = hn::Set(d, at.weight[k][p]);
+    const auto value = [&](int64_t c) HWY_ATTR {
+      return offset < 0 ? hn::Zero(d) : hn::LoadU(d, image + offset + c);
+    };
+    first = hn::MulAdd(weight, value(0), first);
+    if constexpr (kVectors == 2) second = hn::MulAdd(weight, value(lanes), second);
   }
+  hn::StoreU(first, d, out);
+  if constexpr (kVectors == 2) hn::StoreU(second, d, out + lanes);
+}
+
+void BlendPixelsImpl(const GridNeighbors& at, int neighbors, int64_t count,
+                     const float* HWY_RESTRICT image, int64_t channels, float* HWY_RESTRICT out,
+                     int64_t step) {
+  const hn::ScalableTag<float> d;
+  const hn::CappedTag<float, 4> few;
   const hn::CappedTag<float, 1> one;
-  for (; c < channels; ++c) {
-    auto sum = hn::Zero(one);
-    for (int k = 0; k < neighbors; ++k) {
-      const int64_t offset = at.offset[k][p];
-      const auto value = hn::Set(one, offset < 0 ? 0.0f : image[offset + c]);
-      sum = hn::MulAdd(hn::Set(one, at.weight[k][p]), value, sum);
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)),
+                few_lanes = static_cast<int64_t>(hn::Lanes(few));
+  for (int64_t p = 0; p < count; ++p, out += step) {
+    int64_t c = 0;
+    for (; c + 2 * lanes <= channels; c += 2 * lanes) {
+      BlendVectors<2>(d, at, neighbors, p, image + c, out + c);
     }
-    hn::StoreU(sum, one, out + c);
+    for (; c + lanes <= channels; c += lanes) {
+      BlendVectors<1>(d, at, neighbors, p, image + c, out + c);
+    }
+    for (; c + few_lanes <= channels; c += few_lanes) {
+      BlendVectors<1>(few, at, neighbors, p, image + c, out + c);
+    }
+    for (; c < channels; ++c) BlendVectors<1>(one, at, neighbors, p, image + c, out + c);
   }
 }
 
@@ -100,7 +116,7 @@ namespace belay {
 HWY_EXPORT(LinearTapsImpl);
 HWY_EXPORT(NearestTapsImpl);
 HWY_EXPORT(BlendPositionsImpl);
-HWY_EXPORT(BlendChannelsImpl);
+HWY_EXPORT(BlendPixelsImpl);
 void LinearTaps(const double* at, int64_t count, int64_t size, GridTaps& taps) {
   HWY_DYNAMIC_DISPATCH(LinearTapsImpl)(at, count, size, taps);
 }
@@ -111,9 +127,9 @@ void BlendPositions(const GridNeighbors& at, int neighbors, int64_t count, const
                     float* out) {
   HWY_DYNAMIC_DISPATCH(BlendPositionsImpl)(at, neighbors, count, image, out);
 }
-void BlendChannels(const GridNeighbors& at, int neighbors, int64_t p, const float* image,
-                   int64_t channels, float* out) {
-  HWY_DYNAMIC_DISPATCH(BlendChannelsImpl)(at, neighbors, p, image, channels, out);
+void BlendPixels(const GridNeighbors& at, int neighbors, int64_t count, const float* image,
+                 int64_t channels, float* out, int64_t step) {
+  HWY_DYNAMIC_DISPATCH(BlendPixelsImpl)(at, neighbors, count, image, channels, out, step);
 }
 
 }  // namespace belay

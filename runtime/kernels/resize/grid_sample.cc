@@ -4,9 +4,11 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 #include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/kernels/element_copy/copy_strided.h"
 #include "runtime/kernels/operands/grid_axis.h"
 #include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/operands/ranges.h"
@@ -111,7 +113,92 @@ bool FitsGrid(const TensorView& input) {
   return input.numel() > 0 && ReachOf(input) < std::numeric_limits<int32_t>::max();
 }
 
+// Images as the loops read them: in place, or a copy channels last.
+struct GridImages {
+  const float* data = nullptr;
+  int64_t batch = 0, channel = 0;  // strides
+  Strides spatial;
+};
+
+GridImages InPlace(const TensorView& input) {
+  GridImages images = {input.as<const float>(), input.strides[0], input.strides[1], input.strides};
+  images.spatial.erase(1);
+  images.spatial.erase(0);
+  return images;
+}
+
+// Floats of a copy whose pixels are blended by vectors of channels; nullopt if gathers from the images
+// take less time, or if the copy is large.
+std::optional<int64_t> CopyFloats(const TensorView& input, const Sizes& out,
+                                  int64_t interpolation) {
+  constexpr int64_t kFewChannels = 8, kMostFloats = int64_t{1} << 22;
+  const int64_t floats = input.numel();
+  if (interpolation == kNearest || input.strides[1] == 1 || input.sizes[1] < kFewChannels ||
+      floats > kMostFloats || *NumElements(out) < floats / 2) {
+    return std::nullopt;
+  }
+  return floats;
+}
+
+// Copies the images channels last, on all threads.
+GridImages CopyImages(const KernelContext& context, const TensorView& input, float* to) {
+  const int64_t channels = input.sizes[1], rows = input.sizes[2];
+  GridImages images = {.data = to, .channel = 1, .spatial = Strides(input.rank() - 2, channels)};
+  for (int d = input.rank() - 4; d >= 0; --d) {
+    images.spatial[d] = images.spatial[d + 1] * input.sizes[d + 3];
+  }
+  images.batch = images.spatial[0] * rows;
+  TensorView from, copy;
+  from.strides = {input.strides[1]};
+  from.sizes = {channels};
+  copy.strides = {1};
+  for (int d = 3; d < input.rank(); ++d) {
+    from.sizes.push_back(input.sizes[d]);
+    from.strides.push_back(input.strides[d]);
+    copy.strides.push_back(images.spatial[d - 2]);
+  }
+  copy.sizes = from.sizes;
+  RunRanges(context, input.sizes[0] * rows, 1, static_cast<double>(input.numel()),
+            [&](int, int64_t first, int64_t last) {
+              TensorView row = from, target = copy;
+              for (int64_t i = first; i < last; ++i) {
+                row.data = const_cast<float*>(input.as<const float>()) +
+                           i / rows * input.strides[0] + i % rows * input.strides[2];
+                target.data = to + i * images.spatial[0];
+                CopyConvertible(row, target);
+              }
+            });
+  return images;
+}
+
+// Blends `count` pixels, some channels at a time, and stores them channel by channel.
+void BlendPlanes(const GridNeighbors& at, int neighbors, int64_t count, const float* image,
+                 int64_t channels, float* out, int64_t channel_step, int64_t step) {
+  constexpr int64_t kChannels = 32;
+  alignas(64) float tile[kGridPositions * kChannels];
+  for (int64_t c = 0; c < channels; c += kChannels) {
+    const int64_t some = std::min(kChannels, channels - c);
+    BlendPixels(at, neighbors, count, image + c, some, tile, some);
+    TensorView from, to;
+    from.sizes = to.sizes = {some, count};
+    from.strides = {1, some};
+    from.data = tile;
+    to.strides = {channel_step, step};
+    to.data = out + c * channel_step;
+    CopyConvertible(from, to);
+  }
+}
+
 }  // namespace
+
+template <int kSpatial>
+uint64_t GridScratch(const KernelContext& context,
+                     const GridSampleCall<KernelArguments, kSpatial>& call) {
+  const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
+  if (!out.ok() || call.input->rank() != kSpatial + 2) return 0;
+  return ScratchBytesOf<float>(
+      CopyFloats(*call.input, (*out)->sizes, call.interpolation).value_or(0));
+}
 
 bool AcceptsGrid(const KernelContext& context, const TensorView& input, const TensorView& grid) {
   return input.dtype == DType::kFloat32 && grid.dtype == DType::kFloat32 && FitsGrid(input);
@@ -136,8 +223,15 @@ absl::Status GridSample(KernelContext& context,
   int64_t width = out->sizes[kSpatial + 1];
   // Rows of the output, over all dimensions except channels and width.
   Sizes rows = {out->sizes[0]};
+  // Memory for the copy was planned for the largest sizes only.
+  const std::optional<int64_t> floats = CopyFloats(input, out->sizes, call.interpolation);
+  GridImages images = InPlace(input);
+  if (floats.has_value()) {
+    const absl::StatusOr<float*> copy = ScratchArray<float>(context, *floats);
+    if (copy.ok()) images = CopyImages(context, input, *copy);
+  }
   Strides grid_steps = {grid.strides[0]}, out_steps = {out->strides[0]},
-          batch_steps = {input.strides[0]};
+          batch_steps = {images.batch};
   for (int d = 0; d + 1 < kSpatial; ++d) {
     rows.push_back(out->sizes[d + 2]);
     grid_steps.push_back(grid.strides[d + 1]);
@@ -156,7 +250,7 @@ absl::Status GridSample(KernelContext& context,
   }
   const int64_t steps_of_row = (width + kGridPositions - 1) / kGridPositions;
   const int64_t count_of_rows = out->numel() / (channels * width);
-  const bool channels_last = channels > 1 && input.strides[1] == 1 && out->strides[1] == 1;
+  const bool pixels = channels > 1 && images.channel == 1;
   const int most = call.interpolation == kBicubic ? 16 : call.interpolation == kNearest ? 1 : 8;
   RunRanges(
       context, count_of_rows * steps_of_row, 1,
@@ -183,7 +277,7 @@ absl::Status GridSample(KernelContext& context,
             const int num_taps = TapsOf(axes[d], call.interpolation, from, grid_step, count, taps);
             neighbors =
                 Combined(taps, num_taps,
-                         static_cast<int32_t>(input.sizes[d + 2] > 1 ? input.strides[d + 2] : 0),
+                         static_cast<int32_t>(input.sizes[d + 2] > 1 ? images.spatial[d] : 0),
                          count, neighbors, at);
           }
           if (kSpatial == 3) {
@@ -194,18 +288,20 @@ absl::Status GridSample(KernelContext& context,
               }
             }
           }
-          const float* const images = input.as<const float>() + OffsetAt(row, rows, batch_steps);
+          const float* const image = images.data + OffsetAt(row, rows, batch_steps);
           float* const to = out->as<float>() + OffsetAt(row, rows, out_steps) + x * out_step;
-          if (channels_last) {
-            for (int64_t p = 0; p < count; ++p) {
-              BlendChannels(at, neighbors, p, images, channels, to + p * out_step);
-            }
+          if (pixels && out->strides[1] == 1) {
+            BlendPixels(at, neighbors, count, image, channels, to, out_step);
+            continue;
+          }
+          if (pixels) {
+            BlendPlanes(at, neighbors, count, image, channels, to, out->strides[1], out_step);
             continue;
           }
           for (int64_t c = 0; c < channels; ++c) {
             float* const line = to + c * out->strides[1];
             float* const target = out_step == 1 ? line : result;
-            BlendPositions(at, neighbors, count, images + c * input.strides[1], target);
+            BlendPositions(at, neighbors, count, image + c * images.channel, target);
             for (int64_t p = 0; target == result && p < count; ++p) line[p * out_step] = result[p];
           }
         }
@@ -213,6 +309,8 @@ absl::Status GridSample(KernelContext& context,
   return absl::OkStatus();
 }
 
+template uint64_t GridScratch<2>(const KernelContext&, const GridSampleCall<KernelArguments, 2>&);
+template uint64_t GridScratch<3>(const KernelContext&, const GridSampleCall<KernelArguments, 3>&);
 template absl::Status GridSample<2>(KernelContext&, const GridSampleCall<KernelArguments, 2>&);
 template absl::Status GridSample<3>(KernelContext&, const GridSampleCall<KernelArguments, 3>&);
 

@@ -38,11 +38,17 @@ struct GridNeighbors {
 // offsets give 0.
 void BlendPositions(const GridNeighbors& at, int neighbors, int64_t count, const float* image,
                     float* out);
-// out[c] = sum_k weight[k][p] * image[offset[k][p] + c] over k < neighbors, for c < channels.
-void BlendChannels(const GridNeighbors& at, int neighbors, int64_t p, const float* image,
-                   int64_t channels, float* out);
+// out[p * step + c] = sum_k weight[k][p] * image[offset[k][p] + c] over k < neighbors, for c < channels
+// and p < count: the same bits.
+void BlendPixels(const GridNeighbors& at, int neighbors, int64_t count, const float* image,
+                 int64_t channels, float* out, int64_t step);
 
 bool AcceptsGrid(const KernelContext& context, const TensorView& input, const TensorView& grid);
+
+// Working memory for a copy of the images channels last.
+template <int kSpatial>
+uint64_t GridScratch(const KernelContext& context,
+                     const GridSampleCall<KernelArguments, kSpatial>& call);
 
 template <int kSpatial>
 absl::Status GridSample(KernelContext& context,

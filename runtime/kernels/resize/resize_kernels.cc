@@ -201,7 +201,7 @@ bool AcceptsGridSample(const KernelContext& context,
 }
 template <int kSpatial>
 constexpr Kernel GridSampler(std::string_view op, std::string_view name) {
-  return KernelRow<&GridSample<kSpatial>, &AcceptsGridSample<kSpatial>>(
+  return KernelRow<&GridSample<kSpatial>, &AcceptsGridSample<kSpatial>, &GridScratch<kSpatial>>(
       op, "input grid interpolation_mode padding_mode align_corners", name, KernelEngine::kHighway);
 }
 

@@ -1,4 +1,6 @@
 // Image resampling against the reference kernels.
+#include <utility>
+
 #include "gtest/gtest.h"
 #include "runtime/kernels/kernel_comparison.h"
 
@@ -180,12 +182,37 @@ TEST(ResizeTest, GridSamplesOfEveryMode) {
   }
 }
 
+// Images of many channels are copied channels last, if their pixels are read often.
+TEST(ResizeTest, GridSamplesOfManyChannels) {
+  KernelComparison comparison;
+  for (int64_t channels : {7, 8, 9, 31, 32, 33, 48, 65, 100}) {
+    for (int64_t interpolation : {0, 1, 2}) {
+      for (const auto& [layout, out] : {std::pair{Layout::kRowMajor, Layout::kRowMajor},
+                                        {Layout::kGaps, Layout::kChannelsLast},
+                                        {Layout::kChannelsLast, Layout::kRowMajor},
+                                        {Layout::kReversed, Layout::kReversed}}) {
+        for (int64_t rows : {1, 11}) {  // more and fewer pixels than positions
+          ASSERT_TRUE(comparison.Compare(GridCall({2, channels, 12, 15}, {2, rows, 17, 2}, layout,
+                                                  out, interpolation, 0, false)));
+        }
+        if (interpolation == 2) continue;
+        ASSERT_TRUE(comparison.Compare(GridCall({2, channels, 3, 4, 5}, {2, 4, 5, 21, 3}, layout,
+                                                out, interpolation, 1, true)));
+      }
+    }
+  }
+}
+
 TEST(ResizeTest, GridSamplesAtSpecialPositions) {
   KernelComparison comparison;
   for (int64_t padding : {0, 1, 2}) {
     for (int64_t interpolation : {0, 1}) {
       KernelCall call = GridCall({1, 3, 5, 6}, {1, 4, 17, 2}, Layout::kRowMajor, Layout::kRowMajor,
                                  interpolation, padding, false);
+      std::get<TestTensorSpec>(call.arguments[1]).values = Values::kSpecial;
+      ASSERT_TRUE(comparison.Compare(call));
+      call = GridCall({1, 9, 5, 6}, {1, 4, 17, 2}, Layout::kRowMajor, Layout::kRowMajor,
+                      interpolation, padding, false);
       std::get<TestTensorSpec>(call.arguments[1]).values = Values::kSpecial;
       ASSERT_TRUE(comparison.Compare(call));
       call = GridCall({1, 3, 5, 6, 4}, {1, 2, 4, 17, 3}, Layout::kRowMajor, Layout::kRowMajor,
@@ -201,6 +228,8 @@ TEST(ResizeTest, LargeGridsAreDivided) {
   for (Layout layout : {Layout::kRowMajor, Layout::kChannelsLast}) {
     ASSERT_TRUE(
         comparison.Compare(GridCall({2, 19, 31, 30}, {2, 50, 60, 2}, layout, layout, 0, 0, false)));
+    ASSERT_TRUE(
+        comparison.Compare(GridCall({2, 5, 31, 30}, {2, 90, 60, 2}, layout, layout, 0, 0, false)));
   }
 }
 
