@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "backends/cpu/aot/passes/float_casts.h"
+
 namespace belay::cpu {
 namespace {
 
@@ -123,6 +125,33 @@ std::optional<ActivationForm> ActivationForms::FindDecomposition(NodeId end, Val
 }
 
 std::optional<ActivationForm> ActivationForms::Find(ValueId value) const {
+  std::optional<ActivationForm> form = FindInDType(value);
+  if (form.has_value()) return form;
+  const exir::TensorMeta* meta = graph().value(value).tensor();
+  if (meta == nullptr || meta->dtype != DType::kBFloat16) return std::nullopt;
+  const auto conversion_of = [&](ValueId operand, DType dtype) -> std::optional<NodeId> {
+    const std::optional<NodeId> user = graph().SoleUser(operand);
+    if (!user.has_value() || graph().node(*user).results().size() != 1) return std::nullopt;
+    const ValueId result = graph().ResultOf(*user);
+    if (ConvertedFloat(graph(), result) != operand) return std::nullopt;
+    const exir::TensorMeta& converted = graph().MetaOf(result);
+    const bool same = converted.dtype == dtype && converted.sizes == meta->sizes &&
+                      converted.strides == meta->strides;
+    return same ? user : std::nullopt;
+  };
+  const std::optional<NodeId> widen = conversion_of(value, DType::kFloat32);
+  if (!widen.has_value()) return std::nullopt;
+  form = FindInDType(graph().ResultOf(*widen));
+  if (!form.has_value()) return std::nullopt;
+  const std::optional<NodeId> narrow =
+      conversion_of(graph().ResultOf(form->nodes.back()), DType::kBFloat16);
+  if (!narrow.has_value()) return std::nullopt;
+  form->nodes.insert(form->nodes.begin(), *widen);
+  form->nodes.push_back(*narrow);
+  return form;
+}
+
+std::optional<ActivationForm> ActivationForms::FindInDType(ValueId value) const {
   const std::vector<NodeId>& users = graph().value(value).users;
   if (graph().IsOutput(value) || users.empty() || users.size() > 2) return std::nullopt;
   const Row* row = activations_.Find(graph().node(users[0]).target);

@@ -26,8 +26,8 @@ struct ActivationForm {
 };
 
 // Matches patterns in the top graph of a program. The program may change meanwhile, except for its
-// constants. Tensors must be float32, or bfloat16 for single-node matches, and have the sizes of
-// the value.
+// constants. Tensors must be float32, or bfloat16 for single-node matches and conversions, and have
+// the sizes of the value.
 class ActivationForms {
  public:
   // Both must outlive this.
@@ -41,7 +41,8 @@ class ActivationForms {
   //   x * sigmoid(x)                                          ->  silu(x)
   //   clamp(x + 3, 0, 6) / 6                                  ->  hardsigmoid(x)
   //   x * clamp(x + 3, 0, 6) / 6,  x * (clamp(x + 3, 0, 6) / 6)  ->  hardswish(x)
-  // Factors may be in either order, a clamp may be split in two, and div by 6 may be mul by 1/6.
+  // Factors may be in either order, a clamp may be split in two, and div by 6 may be mul by 1/6. Of a
+  // bfloat16 value, also these functions between a conversion to float32 and one back.
   std::optional<ActivationForm> Find(exir::ValueId value) const;
 
   // Returns the other operand if `node` adds to (multiplies) the value. nullopt for another node or
@@ -59,6 +60,8 @@ class ActivationForms {
   bool IsLike(exir::ValueId a, exir::ValueId b) const;
   // Whether consecutive clamps that end in the value clamp to [0, 6].
   bool ClampsToSix(exir::ValueId value) const;
+  // Find without conversions.
+  std::optional<ActivationForm> FindInDType(exir::ValueId value) const;
   // Matches a decomposition that ends in the node.
   std::optional<ActivationForm> FindDecomposition(exir::NodeId end, exir::ValueId value) const;
 

@@ -402,6 +402,30 @@ TEST_F(FuseBFloat16Epilogues, FusesEachStep) {
               "none, 8, \"gelu\", \"add\", -inf, inf");
 }
 
+// The sum is rounded to bfloat16, then its activation is.
+TEST_F(FuseBFloat16Epilogues, FusesActivationsComputedInFloat) {
+  const std::string wide =
+      "%v: f32[2,8] = edge.dim_order_ops._to_dim_order_copy.default(%y, dtype=dtype:f32, "
+      "dim_order=[0,1]) ";
+  const std::string silu = wide +
+                           "%s: f32[2,8] = edge.aten.sigmoid.default(%v) "
+                           "%m: f32[2,8] = edge.aten.mul.Tensor(%v, %s) ";
+  const auto narrow = [](std::string_view value, std::string_view dtype) {
+    return absl::StrCat("%z: ", dtype, "[2,8] = edge.dim_order_ops._to_dim_order_copy.default(",
+                        value, ", dtype=dtype:", dtype, ", dim_order=[0,1]) ");
+  };
+  ExpectFused(silu + narrow("%m", "bf16") + "return (%z user_output)",
+              "none, 8, \"silu\", \"add\", -inf, inf");
+  ExpectFused(wide + "%t: f32[2,8] = edge.aten.tanh.default(%v) " + narrow("%t", "bf16") +
+                  "return (%z user_output)",
+              "none, 8, \"tanh\", \"add\", -inf, inf");
+  // Float results, other types, and values with other users.
+  ExpectLeft(silu + "return (%m user_output)");
+  ExpectLeft(silu + narrow("%m", "f16") + "return (%z user_output)");
+  ExpectLeft(silu + narrow("%m", "bf16") + "return (%z user_output, %m user_output)");
+  ExpectLeft(silu + narrow("%m", "bf16") + "return (%z user_output, %y user_output)");
+}
+
 // PyTorch rounds the bounds to bfloat16.
 TEST_F(FuseBFloat16Epilogues, RoundsBoundsToBFloat16) {
   ExpectFused("%z: bf16[2,8] = edge.aten.clamp.default(%y, 0.1, 3) return (%z user_output)",
