@@ -421,17 +421,35 @@ absl::Status BatchNorm(KernelContext& context, const BatchNormCall<KernelArgumen
                 out_channel = SelectDims(out.strides, 0, 0b10);
   if (input.numel() == 0) return absl::OkStatus();  // never in training
   const int64_t channels = input.sizes[1];
-  if (!call.training && HasChannelRows(input) && HasChannelRows(out)) {
+  if (HasChannelRows(input) && HasChannelRows(out)) {
     ABSL_ASSIGN_OR_RETURN(double* memory,
                           ScratchArray<double>(context, ChannelVectors::Doubles(channels)));
     ChannelVectors vectors(memory, channels);
+    const ChannelRows in(input);
+    const int64_t rows = input.numel() / channels;
+    const auto average = [&](bool squares, double* to) {
+      SumColumns(context, in, rows, squares, vectors);
+      for (int64_t c = 0; c < channels; ++c) to[c] = vectors.sums[c] / static_cast<double>(rows);
+    };
+    double *const means = vectors.centers, *const variances = vectors.sums;
+    if (call.training) {
+      average(/*squares=*/false, means);
+      average(/*squares=*/true, variances);
+    } else {
+      for (int64_t c = 0; c < channels; ++c) {
+        means[c] = mean_in[c];
+        variances[c] = var_in[c];
+      }
+    }
+    const auto rstd_of = [&](int64_t c) { return 1 / std::sqrt(variances[c] + call.eps); };
     for (int64_t c = 0; c < channels; ++c) {
-      const double rstd = 1 / std::sqrt(var_in[c] + call.eps);
-      vectors.Set(c, NormalizeTerms(mean_in[c], rstd * scale[c], shift[c]));
+      vectors.Set(c, NormalizeTerms(means[c], rstd_of(c) * scale[c], shift[c]));
     }
     if (vectors.exact) {
-      NormalizeRows(context, vectors, input.numel() / channels, ChannelRows(input),
-                    ChannelRows(out));
+      for (int64_t c = 0; call.training && c < channels; ++c) {
+        results.SaveStatistics(call, c, means[c], variances[c], rstd_of(c));
+      }
+      NormalizeRows(context, vectors, rows, in, ChannelRows(out));
       return absl::OkStatus();
     }
   }

@@ -163,10 +163,11 @@ TEST(NormTest, AnyNumberOfInnermostChannels) {
           call.output_layout = Layout::kChannelsLast;
           ASSERT_TRUE(comparison.Compare(call));
         }
-        KernelCall call =
-            BatchNorm(dtype, dtype, sizes, Layout::kChannelsLast, BatchForm::kInference);
-        call.output_layout = Layout::kChannelsLast;
-        ASSERT_TRUE(comparison.Compare(call));
+        for (BatchForm form : {BatchForm::kInference, BatchForm::kNoStats}) {
+          KernelCall call = BatchNorm(dtype, dtype, sizes, Layout::kChannelsLast, form);
+          call.output_layout = Layout::kChannelsLast;
+          ASSERT_TRUE(comparison.Compare(call));
+        }
       }
     }
   }
