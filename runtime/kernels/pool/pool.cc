@@ -65,6 +65,25 @@ HWY_INLINE hn::Vec<D> LoadStrided(D d, const float* from, const float* end) {
   return hn::ConcatEven(d, high, low);
 }
 
+// Whether masked loads read only the lanes of their mask.
+constexpr bool kHasMaskedLoads = HWY_TARGET <= HWY_AVX2;
+
+// LoadStrided of the elements at offsets [first, last) from `from`; the others are 0 and not read.
+template <int kStride, class D>
+HWY_INLINE hn::Vec<D> LoadBetween(D d, const float* from, int64_t first, int64_t last) {
+  const auto load = [&](int64_t before) HWY_ATTR {
+    const auto below = [&](int64_t end) HWY_ATTR {
+      const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+      const int64_t count = HWY_MIN(HWY_MAX(end - before, int64_t{0}), lanes);
+      return hn::FirstN(d, static_cast<size_t>(count));
+    };
+    return hn::MaskedLoad(hn::AndNot(below(first), below(last)), d, from + before);
+  };
+  const auto low = load(0);
+  if constexpr (kStride == 1) return low;
+  return hn::ConcatEven(d, load(static_cast<int64_t>(hn::Lanes(d))), low);
+}
+
 // Calls visit(values, places, inside) for each position in the window, in order, for the windows x,
 // x + 1, … of one vector.
 template <class D, class Visit>
@@ -99,6 +118,15 @@ HWY_INLINE void WalkWindows(D d, const PoolRow& row, const RowRange& rows, int64
       }
       const auto inside = hn::And(live, hn::AndNot(hn::Lt(column, zero), hn::Lt(column, width)));
       if (hn::AllFalse(di, inside)) continue;
+      if (kHasMaskedLoads && row.stride <= 2) {
+        const int64_t first = HWY_MAX(int64_t{0}, -(first_column + shift)),
+                      last = HWY_MIN(row.width, last_column + shift + 1) - first_column - shift;
+        const float* const from = row.volume + r * row.width + first_column + shift;
+        visit(row.stride == 1 ? LoadBetween<1>(d, from, first, last)
+                              : LoadBetween<2>(d, from, first, last),
+              hn::Add(start, column), inside);
+        continue;
+      }
       const auto place = hn::IfThenElseZero(inside, hn::Add(start, column));
       visit(hn::MaskedGatherIndex(hn::RebindMask(d, inside), d, row.volume, place), place, inside);
     }
@@ -182,9 +210,13 @@ HWY_INLINE void MaxPoolRowBy(D d, const PoolRow& row, float* HWY_RESTRICT out,
     });
     const size_t count = static_cast<size_t>(HWY_MIN(lanes, row.outputs - x));
     hn::StoreN(best, d, out + x, count);
-    if (HWY_LIKELY(static_cast<int64_t>(count) == lanes && hn::AllTrue(di, hn::Ge(at, zero)))) {
-      hn::StoreU(hn::PromoteLowerTo(dl, at), dl, index + x);
-      hn::StoreU(hn::PromoteUpperTo(dl, at), dl, index + x + lanes / 2);
+    const auto found = hn::Or(hn::Ge(at, zero), hn::Not(hn::FirstN(di, count)));
+    if (HWY_LIKELY(hn::AllTrue(di, found))) {
+      const size_t half = static_cast<size_t>(lanes / 2);
+      hn::StoreN(hn::PromoteLowerTo(dl, at), dl, index + x, HWY_MIN(count, half));
+      if (count > half) {
+        hn::StoreN(hn::PromoteUpperTo(dl, at), dl, index + x + half, count - half);
+      }
       continue;
     }
     hn::Store(at, di, places);
@@ -195,17 +227,20 @@ HWY_INLINE void MaxPoolRowBy(D d, const PoolRow& row, float* HWY_RESTRICT out,
   }
 }
 
-// Vectors that are not longer than a row, down to four windows, since whole vectors are faster.
+// Vectors that are not longer than a row, down to four windows, since whole vectors are faster. If
+// windows cross the edges and loads are masked, the shortest vector that has the whole row.
 void MaxPoolRowF32Impl(const PoolRow& row, float* HWY_RESTRICT out, int64_t* HWY_RESTRICT index) {
   const hn::ScalableTag<float> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const bool masked = kHasMaskedLoads && row.stride <= 2 && row.padding > 0;
   if constexpr (HWY_MAX_LANES_D(decltype(d)) > 8) {
-    if (row.outputs < lanes && row.outputs >= 8) {
+    const bool fits = masked ? row.outputs > 4 && row.outputs <= 8 : row.outputs >= 8;
+    if (row.outputs < lanes && fits) {
       return MaxPoolRowBy(hn::CappedTag<float, 8>(), row, out, index);
     }
   }
   if constexpr (HWY_MAX_LANES_D(decltype(d)) > 4) {
-    if (row.outputs < lanes && row.outputs >= 4) {
+    if (row.outputs < lanes && (masked ? row.outputs <= 4 : row.outputs >= 4)) {
       return MaxPoolRowBy(hn::CappedTag<float, 4>(), row, out, index);
     }
   }

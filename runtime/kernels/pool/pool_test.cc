@@ -219,12 +219,15 @@ TEST(PoolTest, WindowsReadAndWriteNothingOutside) {
   for (const std::string& set : sets) {
     ASSERT_TRUE(UseInstructionSet(set).ok());
     for (int64_t width = 1; width <= 75; ++width) {
-      GuardedArray<float> image(static_cast<size_t>(width));
+      const GuardedSide side = width % 2 == 0 ? GuardedSide::kBegin : GuardedSide::kEnd;
+      GuardedArray<float> image(static_cast<size_t>(width), 0, side);
       image.Fill(random);
       if (width % 3 == 0) image[static_cast<size_t>(width / 2)] = std::nanf("");
       for (const auto& [kernel, stride, padding] : {std::array<int64_t, 3>{1, 1, 0},
                                                     {1, 2, 0},
                                                     {2, 1, 1},
+                                                    {3, 1, 1},
+                                                    {5, 2, 2},
                                                     {2, 2, 0},
                                                     {3, 2, 1},
                                                     {3, 3, 0}}) {
