@@ -30,7 +30,7 @@ struct Room {
   float* share;             // [out]
   struct Rows {
     float *rows[2], *blend;  // [in]
-    float* result;           // [out]
+    float* result;           // [out], or all channels of them
   };
   Rows Of(int part) const {
     float* const at = rows + part * (3 * in + out);
@@ -40,19 +40,24 @@ struct Room {
   int64_t in, out;
 };
 
-bool IsFloatChannelsLast(const TensorView& t) {
-  return t.dtype == DType::kFloat32 && t.rank() == 4 && t.sizes[1] > 1 && IsChannelsLast(t);
+bool HasFloatPixels(const TensorView& t) {
+  return IsFloatingPoint(t.dtype) && t.rank() == 4 && t.sizes[1] > 1 && IsChannelsLast(t);
 }
 
-// Elements of a row of the input in scratch memory: channels last, all channels.
-CheckedInt RowLength(const TensorView& in) {
-  return CheckedInt(in.sizes[3]) * (IsFloatChannelsLast(in) ? in.sizes[1] : 1);
+// Elements of a row of `width` pixels in scratch memory: channels last, all channels.
+CheckedInt RowLength(const TensorView& in, int64_t width) {
+  return CheckedInt(width) * (HasFloatPixels(in) ? in.sizes[1] : 1);
+}
+// Elements of a row of the output in scratch memory.
+CheckedInt ResultLength(const TensorView& in, int64_t width) {
+  return in.dtype == DType::kFloat32 ? CheckedInt(width) : RowLength(in, width);
 }
 
 CheckedInt RoomBytes(const KernelContext& context, const TensorView& in, int64_t out) {
   const CheckedInt columns =
       CheckedInt(out) * static_cast<int64_t>(sizeof(int64_t) + 2 * sizeof(int32_t) + sizeof(float));
-  const CheckedInt rows = (RowLength(in) * 3 + out) * static_cast<int64_t>(sizeof(float));
+  const CheckedInt rows = (RowLength(in, in.sizes[3]) * 3 + ResultLength(in, out)) *
+                          static_cast<int64_t>(sizeof(float));
   return columns + rows * context.num_threads();
 }
 
@@ -69,31 +74,43 @@ absl::StatusOr<Room> RoomOf(const KernelContext& context, const TensorView& in, 
   take(room.second);
   take(room.share);
   room.rows = reinterpret_cast<float*>(at);
-  room.in = RowLength(in).value();
-  room.out = out;
+  room.in = RowLength(in, in.sizes[3]).value();
+  room.out = ResultLength(in, out).value();
   return room;
 }
 
-// Channels last: blends rows of all channels, then pixels.
+// Channels last: blends rows of all channels, then pixels. Half precision is converted row by row.
 void BilinearChannelsLast(const KernelContext& context, const Upsample& u, bool align_corners,
                           const Room& room) {
   const TensorView &in = *u.input, &out = *u.output;
-  const int64_t channels = in.sizes[1], length = in.sizes[3] * channels;
+  const int64_t channels = in.sizes[1];
+  const auto length = static_cast<size_t>(in.sizes[3] * channels),
+             out_length = static_cast<size_t>(out.sizes[3] * channels);
+  const bool in_place = in.dtype == DType::kFloat32;
   ForEachRow(context, out, true, [&](int part, int64_t n, int64_t, int64_t y) {
+    const Room::Rows mine = room.Of(part);
+    const auto floats = [&](int64_t from, float* to) -> const float* {
+      const TensorView row = RowOf(in, n, 0, from);
+      if (in_place) return row.as<const float>();
+      LoadFloats(row.dtype, row.data, length, to);
+      return to;
+    };
     const Neighbors v = LinearNeighbors(u.axes[0], y, align_corners);
-    const float* row = RowOf(in, n, 0, v.first).as<const float>();
+    const float* row = floats(v.first, mine.rows[0]);
     if (!IsCopied(u.axes[0])) {
-      float* const blend = room.Of(part).blend;
-      BlendRows(row, RowOf(in, n, 0, v.second).as<const float>(), static_cast<float>(v.share),
-                static_cast<size_t>(length), blend);
-      row = blend;
+      BlendRows(row, floats(v.second, mine.rows[1]), static_cast<float>(v.share), length,
+                mine.blend);
+      row = mine.blend;
     }
+    const TensorView result = RowOf(out, n, 0, y);
+    float* const to = in_place ? result.as<float>() : mine.result;
     if (IsCopied(u.axes[1])) {
-      std::memcpy(RowOf(out, n, 0, y).data, row, static_cast<size_t>(length) * sizeof(float));
-      return;
+      std::memcpy(to, row, length * sizeof(float));
+    } else {
+      BlendPixels(row, room.first, room.second, room.share, static_cast<size_t>(out.sizes[3]),
+                  static_cast<size_t>(channels), to);
     }
-    BlendPixels(row, room.first, room.second, room.share, static_cast<size_t>(out.sizes[3]),
-                static_cast<size_t>(channels), RowOf(out, n, 0, y).as<float>());
+    if (!in_place) StoreFloats(to, out_length, result.dtype, result.data);
   });
 }
 
@@ -111,7 +128,7 @@ struct Engine {
       room.second[x] = static_cast<int32_t>(h.second);
       room.share[x] = static_cast<float>(h.share);
     }
-    if (IsFloatChannelsLast(in) && IsFloatChannelsLast(out)) {
+    if (HasFloatPixels(in) && HasFloatPixels(out)) {
       BilinearChannelsLast(context, u, align_corners, room);
       return absl::OkStatus();
     }
