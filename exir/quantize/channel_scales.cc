@@ -60,6 +60,39 @@ std::vector<float> ErrorsOf(const ChannelWeight& weight, const std::vector<float
   return errors;
 }
 
+// Returns mean((x - s * quantized(x / s))^2) of each channel, over the samples, with the range that
+// the observer chooses. Without samples, the range of all elements, and a uniform error.
+std::vector<double> ErrorsOf(const ChannelStatistics& statistics, const std::vector<float>& scales,
+                             Observer observer) {
+  const size_t channels = scales.size();
+  std::vector<double> errors(channels);
+  if (statistics.samples.empty()) {
+    double low = 0, high = 0;
+    for (size_t c = 0; c < channels; ++c) {
+      low = std::min(low, double{statistics.low[c]} / scales[c]);
+      high = std::max(high, double{statistics.high[c]} / scales[c]);
+    }
+    for (size_t c = 0; c < channels; ++c) {
+      const double step = scales[c] * (high - low) / 255;
+      errors[c] = step * step / 12;
+    }
+    return errors;
+  }
+  std::vector<float> scaled = statistics.samples;
+  for (size_t i = 0; i < scaled.size(); ++i) scaled[i] /= scales[i % channels];
+  observer.Observe(scaled);
+  const auto [low, high] = observer.Range().value_or(std::pair(0.0F, 0.0F));
+  const AffineParameters parameters = ChooseAffine(low, high, false, {});
+  const double rows = static_cast<double>(scaled.size() / channels);
+  for (size_t i = 0; i < scaled.size(); ++i) {
+    const size_t c = i % channels;
+    const float error =
+        scaled[i] - DequantizeNumber(QuantizeNumber(scaled[i], parameters, {}), parameters);
+    errors[c] += std::pow(double{error} * double{scales[c]}, 2) / rows;
+  }
+  return errors;
+}
+
 // Calls `visit(n, channel, element)` for each element of the weight.
 template <class Visit>
 void ForEachElement(const ChannelWeight& weight, size_t channels, const Visit& visit) {
@@ -131,7 +164,8 @@ std::vector<Planned> PlanSites(absl::Span<const std::unique_ptr<ProgramQuantizer
   return plan;
 }
 
-absl::StatusOr<std::vector<float>> ScalesOf(const Planned& planned, const KernelRegistry& kernels) {
+absl::StatusOr<std::vector<float>> ScalesOf(const Planned& planned, const Recipe& recipe,
+                                            const KernelRegistry& kernels) {
   const ChannelSite& site = planned.sites[0].second;
   std::vector<WeightMatrix> matrices;
   std::vector<ChannelWeight> weights;
@@ -145,7 +179,10 @@ absl::StatusOr<std::vector<float>> ScalesOf(const Planned& planned, const Kernel
     matrices.push_back(std::move(matrix));
   }
   if (planned.statistics.count == 0) return std::vector<float>();
-  if (planned.is_static) return EqualizingScales(planned.statistics, weights);
+  if (planned.is_static) {
+    return EqualizingScales(planned.statistics, weights,
+                            Observer(recipe.observer, recipe.percentile));
+  }
   return ActivationScales(planned.statistics, weights, options, kernels);
 }
 
@@ -222,7 +259,8 @@ absl::StatusOr<std::vector<float>> ActivationScales(const ChannelStatistics& sta
 }
 
 std::vector<float> EqualizingScales(const ChannelStatistics& statistics,
-                                    absl::Span<const ChannelWeight> weights) {
+                                    absl::Span<const ChannelWeight> weights,
+                                    const Observer& observer) {
   const size_t channels = statistics.low.size();
   std::vector<double> ranges(channels), weight_squares(channels);
   for (const ChannelWeight& weight : weights) {
@@ -244,15 +282,9 @@ std::vector<float> EqualizingScales(const ChannelStatistics& statistics,
   double least = std::numeric_limits<double>::infinity();
   for (int step = 0; step <= kSteps; ++step) {
     std::vector<float> scales = Powers(ranges, step / double{kSteps});
-    double low = 0, high = 0, loss = 0;
-    for (size_t c = 0; c < channels; ++c) {
-      low = std::min(low, double{statistics.low[c]} / scales[c]);
-      high = std::max(high, double{statistics.high[c]} / scales[c]);
-    }
-    for (size_t c = 0; c < channels; ++c) {
-      const double error = scales[c] * (high - low) / 255;
-      loss += error * error * weight_squares[c];
-    }
+    const std::vector<double> errors = ErrorsOf(statistics, scales, observer);
+    double loss = 0;
+    for (size_t c = 0; c < channels; ++c) loss += errors[c] * weight_squares[c];
     for (const ChannelWeight& weight : weights) {
       std::vector<double> rows(static_cast<size_t>(weight.rows));
       ForEachElement(weight, channels, [&](size_t n, size_t c, float w) {
@@ -260,7 +292,7 @@ std::vector<float> EqualizingScales(const ChannelStatistics& statistics,
       });
       ForEachElement(weight, channels, [&](size_t n, size_t c, float) {
         const double error = rows[n] / 127 / scales[c];
-        loss += error * error * statistics.square[c] / statistics.count;
+        loss += error * error / 12 * statistics.square[c] / statistics.count;
       });
     }
     if (!(loss < least)) continue;
@@ -304,7 +336,7 @@ absl::Status ScaleChannelsByData(absl::Span<const std::unique_ptr<ProgramQuantiz
   std::vector<std::vector<ChannelSite>> sites(programs.size());
   std::vector<std::vector<std::vector<float>>> scales(programs.size());
   for (const Planned& planned : plan) {
-    absl::StatusOr<std::vector<float>> chosen = ScalesOf(planned, *kernels);
+    absl::StatusOr<std::vector<float>> chosen = ScalesOf(planned, recipe, *kernels);
     if (!chosen.ok()) return programs[planned.sites[0].first]->Annotated(chosen.status());
     ABSL_RETURN_IF_ERROR(CheckBudget());
     if (chosen->empty()) continue;

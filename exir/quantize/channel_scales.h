@@ -10,6 +10,7 @@
 #include "absl/types/span.h"
 #include "exir/quantize/affine.h"
 #include "exir/quantize/calibration.h"
+#include "exir/quantize/observer.h"
 #include "exir/quantize/program_quantizer.h"
 #include "exir/quantize/recipe.h"
 #include "runtime/core/tensor_view.h"
@@ -55,14 +56,19 @@ absl::StatusOr<std::vector<float>> ActivationScales(const ChannelStatistics& sta
 // least, where r_c is the largest |x| of the channel, and w_c the largest |w| of the channel relative
 // to its row. Empty if b = 0 is best. b = 0.5 makes both ranges equal.
 //
-//   loss = sum_c (s_c * step)^2 * sum_n w_nc^2 + sum_nc mean(x_c^2) * (step_n / s_c)^2
-//   step = (max(high_c / s_c) - min(low_c / s_c)) / 255    step_n = max_c(|w_nc| * s_c) / 127
+//   loss = sum_c mean((x_c - s_c * x'_c)^2) * sum_n w_nc^2
+//          + sum_nc mean(x_c^2) * (step_n / s_c)^2 / 12
+//   x'_c = quantized(x_c / s_c)    step_n = max_c(|w_nc| * s_c) / 127
+//
+// x' has the range that a copy of `observer` chooses for the samples. Without samples, the error of
+// x' is uniform, and its range is that of all elements.
 //
 // Source: Nagel et al., "Data-Free Quantization Through Weight Equalization and Bias Correction",
 // 2019, §4.1. There, the range of a channel is that of the preceding weight, and b = 0.5. Here,
 // weights have a scale per row, so that only the activation loses; and it is observed.
 std::vector<float> EqualizingScales(const ChannelStatistics& statistics,
-                                    absl::Span<const ChannelWeight> weights);
+                                    absl::Span<const ChannelWeight> weights,
+                                    const Observer& observer);
 
 // Scales the sites (exir/quantize/channel_sites.h) of anchors with Scheme::activation_scaling; and
 // of the static anchors that Recipe::equalization selects, if the scales fold into the layers

@@ -1,5 +1,6 @@
 #include "exir/quantize/channel_scales.h"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -85,7 +86,8 @@ TEST(ActivationScalesTest, KeepsWeightsWithoutLoss) {
 TEST(EqualizingScalesTest, MakesRangesOfChannelsEqual) {
   const std::vector<float> weight = PseudoRandom(size_t{16} * 64, 3);
   const ChannelStatistics statistics = Statistics(50);
-  const std::vector<float> scales = EqualizingScales(statistics, {{weight, 16, 64}});
+  const std::vector<float> scales =
+      EqualizingScales(statistics, {{weight, 16, 64}}, Observer(ObserverKind::kLeastError));
   ASSERT_THAT(scales, SizeIs(64));
   const auto ratio = [&](auto scale) {
     return statistics.high[0] / scale(0) / (statistics.high[1] / scale(1));
@@ -99,7 +101,24 @@ TEST(EqualizingScalesTest, KeepsEqualChannels) {
   ChannelStatistics statistics;
   statistics.Add(TensorView::Contiguous(DType::kFloat32, {1, 64}, x.data()), 1);
   const std::vector<float> weight(size_t{16} * 64, 0.5F);
-  EXPECT_THAT(EqualizingScales(statistics, {{weight, 16, 64}}), IsEmpty());
+  EXPECT_THAT(EqualizingScales(statistics, {{weight, 16, 64}}, Observer(ObserverKind::kLeastError)),
+              IsEmpty());
+}
+
+// One element is far larger than all others. An observer that cuts it clamps it, unless the factor of
+// its channel makes it as small as they are.
+TEST(EqualizingScalesTest, CountsElementsThatTheObserverClamps) {
+  ChannelStatistics statistics;
+  std::vector<float> x = PseudoRandom(size_t{200} * 64, 5);
+  x[0] = 30;
+  statistics.Add(TensorView::Contiguous(DType::kFloat32, {200, 64}, x.data()), 1);
+  const std::vector<float> weight = PseudoRandom(size_t{16} * 64, 3);
+  const auto factor = [&](const Observer& observer) {
+    const std::vector<float> scales = EqualizingScales(statistics, {{weight, 16, 64}}, observer);
+    return scales.empty() ? 1.0F : scales[0];
+  };
+  EXPECT_GT(factor(Observer(ObserverKind::kPercentile, 99)),
+            2 * factor(Observer(ObserverKind::kMinMax)));
 }
 
 class ScaleChannelsByDataTest : public ::testing::Test {
