@@ -121,8 +121,7 @@ std::optional<FileBytes> CreateFileBytes(uint64_t bytes) {
 }
 
 absl::StatusOr<FileBytes> CreateZeros(uint64_t bytes) {
-  constexpr uint64_t kLarge = uint64_t{1} << 18;
-  if (bytes >= kLarge) {
+  if (bytes >= kLeastFileBytes) {
     if (std::optional<FileBytes> file = CreateFileBytes(bytes)) return *std::move(file);
   }
   // AlignedBuffer pages are zero without being written, and large pages reduce their number.

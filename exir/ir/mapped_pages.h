@@ -35,8 +35,10 @@ struct FileBytes {
 // disk is reserved. nullopt if the system has no such files, or the directory lacks space or
 // permission. Precondition: bytes > 0.
 std::optional<FileBytes> CreateFileBytes(uint64_t bytes);
-// Returns `bytes` zeros for a derived constant: in a temporary file from 256 KiB on, otherwise, or
-// if CreateFileBytes fails, in memory. kResourceExhausted if memory is exhausted.
+// Derived constants of at least this size belong in temporary files.
+inline constexpr uint64_t kLeastFileBytes = uint64_t{256} << 10;
+// Returns `bytes` zeros for a derived constant: in a temporary file from kLeastFileBytes on,
+// otherwise, or if CreateFileBytes fails, in memory. kResourceExhausted if memory is exhausted.
 absl::StatusOr<FileBytes> CreateZeros(uint64_t bytes);
 
 // Removes the pages that are completely inside `bytes` from the process, if the bytes belong to an

@@ -33,9 +33,6 @@
 namespace belay::exir {
 namespace {
 
-// Constants of at least this size leave the memory of the process once they were read or computed.
-constexpr size_t kLargeBytes = 1 << 18;
-
 // Limit for the number of nodes visited to find what a result would free. Constants beyond it do
 // not count as freed, which can only prevent folding.
 constexpr size_t kMaxFreedNodes = 256;
@@ -44,18 +41,15 @@ constexpr size_t kMaxFreedNodes = 256;
 // and per call.
 constexpr double kFreeSteps = 1 << 30, kStepsPerByte = 16, kStepsPerCall = 1000;
 
-void ReleaseLarge(const ConstantTensor& constant) {
-  const absl::Span<const std::byte> bytes = constant.storage().bytes;
-  if (bytes.size() >= kLargeBytes) ReleasePages(bytes);
-}
-
-// Returns `storage`, or a copy of large ones in a temporary file.
-absl::StatusOr<Storage> InFile(Storage storage) {
-  if (storage.bytes.size() < kLargeBytes) return storage;
-  ABSL_ASSIGN_OR_RETURN(const FileBytes file, CreateZeros(storage.bytes.size()));
-  std::memcpy(file.bytes.data(), storage.bytes.data(), storage.bytes.size());
-  ReleasePages(file.bytes);
-  return Storage{file.owner, file.bytes};
+// Returns a copy of a large storage in a temporary file; the storage itself if it is small or the
+// file cannot be created.
+Storage InFile(Storage storage) {
+  if (storage.bytes.size() < kLeastFileBytes) return storage;
+  const std::optional<FileBytes> file = CreateFileBytes(storage.bytes.size());
+  if (!file.has_value()) return storage;
+  std::memcpy(file->bytes.data(), storage.bytes.data(), storage.bytes.size());
+  ReleasePages(file->bytes);
+  return Storage{file->owner, file->bytes};
 }
 
 bool MayCompute(const OpOverload* target) {
@@ -370,7 +364,9 @@ class Propagation {
                      {.engine = std::nullopt, .max_tensor_bytes = max_bytes_, .views = false}));
     for (const Argument& argument : node.arguments) {
       ForEachValue(argument, [&](ValueId value) {
-        if (const ConstantTensor* tensor = constants_.Find(value)) ReleaseLarge(*tensor);
+        if (const ConstantTensor* tensor = constants_.Find(value)) {
+          ReleasePages(tensor->storage().bytes);
+        }
       });
     }
     std::vector<OwnedValue> values;
@@ -407,7 +403,7 @@ class Propagation {
     DimOrder order = ContiguousOrder(meta.rank());
     if (IsDeclaredChannelsLast(*value.tensor(), meta)) order = ChannelsLastOrder(meta.rank());
     ABSL_ASSIGN_OR_RETURN(Storage dense, tensor.Dense(order));
-    ABSL_ASSIGN_OR_RETURN(dense, InFile(std::move(dense)));
+    dense = InFile(std::move(dense));
     const Sizes& sizes = tensor.sizes();
     return ConstantTensor::Create(tensor.dtype(), sizes, DenseStrides(sizes, order), 0,
                                   std::move(dense));
