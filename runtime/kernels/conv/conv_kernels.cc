@@ -8,6 +8,7 @@
 #include "runtime/kernel_interface/shape_rules/convolution.h"
 #include "runtime/kernels/conv/conv.h"
 #include "runtime/kernels/element_copy/add_row.h"
+#include "runtime/kernels/element_copy/channels_last.h"
 #include "runtime/kernels/element_copy/copy_strided.h"
 #include "runtime/kernels/gemm/gemm.h"
 #include "runtime/kernels/operands/inside_range.h"
@@ -315,7 +316,6 @@ ConvGeometry GeometryOf(const TensorView& input, const TensorView& weight, const
 }
 
 // Scratch memory: that of the convolution, then copies of operands that are not row-major float32.
-bool IsRowMajorF32(const TensorView& t) { return t.dtype == DType::kFloat32 && t.is_contiguous(); }
 uint64_t CopyOf(const TensorView* t) {
   return t == nullptr || IsRowMajorF32(*t) ? 0 : static_cast<uint64_t>(t->numel());
 }

@@ -11,6 +11,10 @@ bool HasStrides(const TensorView& tensor, absl::Span<const int64_t> strides) {
   return true;
 }
 
+bool IsRowMajorF32(const TensorView& tensor) {
+  return tensor.dtype == DType::kFloat32 && tensor.is_contiguous();
+}
+
 bool HasChannelsInnermost(const TensorView& tensor) {
   if (tensor.rank() < 2) return false;
   DimOrder order = ContiguousOrder(tensor.rank());

@@ -12,6 +12,9 @@ namespace belay {
 // Returns whether the tensor has these strides. Dimensions with at most one element are ignored.
 bool HasStrides(const TensorView& tensor, absl::Span<const int64_t> strides);
 
+// Returns whether the tensor is float32, dense and row-major.
+bool IsRowMajorF32(const TensorView& tensor);
+
 // Returns whether the tensor [n, c, ...], of any rank from 2 on, is dense with channels innermost.
 bool HasChannelsInnermost(const TensorView& tensor);
 

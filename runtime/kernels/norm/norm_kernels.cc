@@ -9,6 +9,7 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel_interface/kernel_arguments.h"
 #include "runtime/kernel_interface/shape_rules/norm.h"
+#include "runtime/kernels/element_copy/channels_last.h"
 #include "runtime/kernels/element_copy/convert_run.h"
 #include "runtime/kernels/element_copy/copy_strided.h"
 #include "runtime/kernels/element_copy/run_source.h"
@@ -17,6 +18,7 @@
 #include "runtime/kernels/operands/norm_parameters.h"
 #include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/operands/ranges.h"
+#include "runtime/kernels/operands/strided_view.h"
 #include "runtime/kernels/reduce/moments.h"
 
 namespace belay {
@@ -35,11 +37,9 @@ TensorView PartOf(const TensorView& t, int64_t offset, const Sizes& sizes, const
   part.dtype = t.dtype;
   part.sizes = sizes;
   part.strides = strides;
-  part.data = t.as<std::byte>() + offset * static_cast<int64_t>(DTypeSize(t.dtype));
+  part.data = ElementAddress(t, offset);
   return part;
 }
-
-bool IsRowMajorF32(const TensorView& t) { return t.dtype == DType::kFloat32 && t.is_contiguous(); }
 
 struct Moments {
   double mean = 0, var = 0;  // biased variance: divided by the number of elements
@@ -162,18 +162,15 @@ void LayerNormHalves(const TensorView& input, int64_t first, int64_t last, int64
                      const NormResults& results) {
   alignas(64) float block[kBlockFloats];
   float mean[kBlockRows], rstd[kBlockRows];
-  const auto element = [](const TensorView& t, int64_t i) {
-    return t.as<std::byte>() + i * static_cast<int64_t>(DTypeSize(t.dtype));
-  };
   const int64_t most = std::min(kBlockFloats / n, kBlockRows);
   for (int64_t row = first; row < last; row += most) {
     const auto rows = static_cast<size_t>(std::min(most, last - row)),
                count = rows * static_cast<size_t>(n);
-    LoadFloats(input.dtype, element(input, row * n), count, block);
+    LoadFloats(input.dtype, ElementAddress(input, row * n), count, block);
     LayerNormRowsF32(block, rows, static_cast<size_t>(n), scale, shift, eps, block, mean, rstd);
-    StoreFloats(block, count, results.out->dtype, element(*results.out, row * n));
-    StoreFloats(mean, rows, results.mean->dtype, element(*results.mean, row));
-    StoreFloats(rstd, rows, results.rstd->dtype, element(*results.rstd, row));
+    StoreFloats(block, count, results.out->dtype, ElementAddress(*results.out, row * n));
+    StoreFloats(mean, rows, results.mean->dtype, ElementAddress(*results.mean, row));
+    StoreFloats(rstd, rows, results.rstd->dtype, ElementAddress(*results.rstd, row));
   }
 }
 

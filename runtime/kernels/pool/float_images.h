@@ -9,16 +9,14 @@
 #include "runtime/core/checked_math.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel_interface/kernel.h"
+#include "runtime/kernels/element_copy/channels_last.h"
 #include "runtime/kernels/element_copy/convert_run.h"
 #include "runtime/kernels/element_copy/copy_strided.h"
 #include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/operands/ranges.h"
+#include "runtime/kernels/operands/strided_view.h"
 
 namespace belay {
-
-inline bool IsRowMajorF32(const TensorView& t) {
-  return t.dtype == DType::kFloat32 && t.is_contiguous();
-}
 
 // Scratch floats for a copy; 0 for row-major float32.
 inline uint64_t CopyOf(const TensorView& t) {
@@ -73,7 +71,7 @@ class DenseFloats {
     float* const room = reinterpret_cast<float*>(bytes + before.value());
     floats.in_ = room;
     floats.result_ = room + input.numel();
-    ForEachElement(context, input, [&](std::byte* from, size_t n, int64_t first) {
+    ForEachElement(context, input, [&](void* from, size_t n, int64_t first) {
       LoadFloats(input.dtype, from, n, room + first);
     });
     return floats;
@@ -83,7 +81,7 @@ class DenseFloats {
   float* result() const { return result_; }
   void Finish(const KernelContext& context) const {
     if (out_->dtype == DType::kFloat32) return;
-    ForEachElement(context, *out_, [&](std::byte* to, size_t n, int64_t first) {
+    ForEachElement(context, *out_, [&](void* to, size_t n, int64_t first) {
       StoreFloats(result_ + first, n, out_->dtype, to);
     });
   }
@@ -96,8 +94,7 @@ class DenseFloats {
   static void ForEachElement(const KernelContext& context, const TensorView& t, const Fn& fn) {
     RunRanges(context, t.numel(), /*step=*/64, static_cast<double>(t.numel()),
               [&](int, int64_t first, int64_t last) {
-                fn(t.as<std::byte>() + first * static_cast<int64_t>(DTypeSize(t.dtype)),
-                   static_cast<size_t>(last - first), first);
+                fn(ElementAddress(t, first), static_cast<size_t>(last - first), first);
               });
   }
 

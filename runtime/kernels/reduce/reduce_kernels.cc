@@ -143,9 +143,8 @@ void SumInto(const KernelContext& context, const Fold& fold, ReduceOp op, const 
           return;
         }
         if (std::is_same_v<T, double> && step[0] == 1 && kRunTypes.contains(out.dtype)) {
-          std::byte* const to =
-              out.as<std::byte>() + at[0] * static_cast<int64_t>(DTypeSize(out.dtype));
-          return ConvertRun(DType::kFloat64, totals, out.dtype, to, static_cast<size_t>(width));
+          return ConvertRun(DType::kFloat64, totals, out.dtype, ElementAddress(out, at[0]),
+                            static_cast<size_t>(width));
         }
         for (int64_t i = 0; i < width; ++i) write(at[0] + i * step[0], totals[i]);
       });
