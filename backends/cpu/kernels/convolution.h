@@ -149,7 +149,7 @@ class Convolution {
   void RunPhase(const std::array<int64_t, 3>& phase) {
     const auto& window = args_.window.axes;
     const std::array<PhaseSteps, 3> steps = patches_.StepsOf(out_, phase);
-    const Axes axes = {steps[0].steps, steps[1].steps, steps[2].steps};
+    const Axes axes = AxesOf(steps);
     const int64_t filters = args_.out_channels(), groups = args_.groups;
     const int64_t group = memory_.taps.size / groups, n = filters / groups;
     ProductArgs<T> g;

@@ -59,10 +59,10 @@ void PrefetchToL2(const float* floats, int64_t count) {
 }
 
 // The windows of a row of results.
-class WindowRows {
+class RowWindows {
  public:
   // `copies` has Memory::rows floats. Of the results only pixels [first, last) of a row are computed.
-  WindowRows(const TensorView& images, const Window& window, int64_t row, float* copies,
+  RowWindows(const TensorView& images, const Window& window, int64_t row, float* copies,
              int64_t first, int64_t last)
       : images_(images),
         window_(window),
@@ -186,7 +186,7 @@ absl::Status RunOfFewChannels(const KernelContext& context, const TensorView& im
     float* const copies = floats + part * memory.total.value();
     float* const strip = copies + memory.rows.value();
     const bool one_row = first / segments == (last - 1) / segments;
-    WindowRows rows(images, window, memory.row.value(), copies,
+    RowWindows rows(images, window, memory.row.value(), copies,
                     one_row ? start(first % segments) : 0,
                     one_row ? start((last - 1) % segments + 1) : width);
     ShortGemmArgs g;

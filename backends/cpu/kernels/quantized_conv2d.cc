@@ -62,8 +62,8 @@ absl::Status RunQuantizedConv2d(KernelContext& context, const Call<false>& call,
   ABSL_ASSIGN_OR_RETURN(std::byte * scratch, ScratchArray<std::byte>(context, memory.bytes));
   const auto zero = static_cast<uint8_t>(call.epilogue.input_zero_point);
   const Patches<uint8_t> patches(context, way, in, window, zero, memory.patches, scratch);
-  const std::array<PhaseSteps, 3> steps = patches.StepsOf(VolumeSizes(out.sizes), {0, 0, 0});
-  const std::array<WindowSteps, 3> axes = {steps[0].steps, steps[1].steps, steps[2].steps};
+  const std::array<WindowSteps, 3> axes =
+      AxesOf(patches.StepsOf(VolumeSizes(out.sizes), {0, 0, 0}));
   if (way == PatchWay::kPadded) g.k = (g.k + 3) / 4 * 4;
   if (way == PatchWay::kRows) {
     g.a = in.as<const uint8_t>();

@@ -56,6 +56,10 @@ struct PhaseSteps {
   }
 };
 
+inline std::array<WindowSteps, 3> AxesOf(const std::array<PhaseSteps, 3>& phase) {
+  return {phase[0].steps, phase[1].steps, phase[2].steps};
+}
+
 // Sizes of the memory of one thread: row pointers, tap offsets, and a pixel outside of the images.
 template <class T>
 struct WindowRowsMemory {
