@@ -95,8 +95,8 @@ class StoredWeights {
 
   // Adds the constants, or finds those of an earlier use. The constants of "fc.weight" are
   // "fc.weight_int8" (or _int4, _bf16), "fc.weight_int8_scales" and "fc.weight_int8_zeros".
-  // Precondition: EncodedWeights::UnsupportedReason returned "". The result is valid until the next call. Errors
-  // of MatrixOf.
+  // Precondition: EncodedWeights::UnsupportedReason returned "". The result is valid until the next
+  // call. Errors of MatrixOf.
   absl::StatusOr<const Stored*> Add(const WeightUse& use, const Scheme& scheme);
 
   // Replaces the weight of the operator by nodes that compute it from the stored constants:

@@ -138,8 +138,9 @@ absl::StatusOr<exir::Recipe> ChooseRecipe(const std::string& name_or_file,
   if (!measuring_option.empty() && calibration.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(measuring_option, " needs --calibration"));
   }
-  if (!measuring_option.empty() || recipe.needs_calibration() == !calibration.empty())
+  if (!measuring_option.empty() || recipe.needs_calibration() == !calibration.empty()) {
     return recipe;
+  }
   return absl::InvalidArgumentError(absl::StrCat("recipe '", OneLine(recipe.name), "' ",
                                                  calibration.empty() ? "needs" : "does not use",
                                                  " --calibration"));

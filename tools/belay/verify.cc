@@ -142,8 +142,9 @@ absl::StatusOr<Verification> RunVerification(const VerifyOptions& options,
 
 int Verify(const VerifyOptions& given) {
   VerifyOptions options = given;
-  if (options.backends.empty() && options.program.empty())
-    options.backends = {"cpu"};  // as `lower`
+  if (options.backends.empty() && options.program.empty()) {
+    options.backends = {"cpu"};  // the default of `belay lower`
+  }
   const absl::StatusOr<Partitioners> partitioners = ChooseBackends(options.backends, {});
   if (!partitioners.ok()) return ReportBadUsage(partitioners.status());
   const absl::StatusOr<MaxSizes> max_sizes = ParseMaxSizes(options.max_size);
