@@ -4,7 +4,8 @@
 // full patch matrix is never stored (Chetlur et al., 2014, "implicit GEMM"). Depthwise convolutions
 // of two dimensions are computed channels last, in copies of 16 channels and some rows; others one
 // plane at a time. Transposed convolutions are one GEMM per kernel position, whose results are
-// accumulated into the outputs. Accuracy: as in gemm.h, with k the size of a patch.
+// accumulated into the outputs. Windows of 3 x 3 over large images are Winograd convolutions
+// (winograd_strips.h). Accuracy: as in gemm.h, with k the size of a patch, or in winograd.h.
 // Half precision is computed as float and rounded once.
 #ifndef BELAY_RUNTIME_KERNELS_CONV_CONV_H_
 #define BELAY_RUNTIME_KERNELS_CONV_CONV_H_

@@ -7,6 +7,7 @@
 #include "runtime/kernel_interface/kernel_arguments.h"
 #include "runtime/kernel_interface/shape_rules/convolution.h"
 #include "runtime/kernels/conv/conv.h"
+#include "runtime/kernels/conv/winograd_strips.h"
 #include "runtime/kernels/element_copy/add_row.h"
 #include "runtime/kernels/element_copy/channels_last.h"
 #include "runtime/kernels/element_copy/copy_strided.h"
@@ -319,6 +320,13 @@ ConvGeometry GeometryOf(const TensorView& input, const TensorView& weight, const
 uint64_t CopyOf(const TensorView* t) {
   return t == nullptr || IsRowMajorF32(*t) ? 0 : static_cast<uint64_t>(t->numel());
 }
+uint64_t CopiesOf(const ConvolutionCall<KernelArguments>& call, const TensorView& out) {
+  return CopyOf(call.input) + CopyOf(call.weight) + CopyOf(call.bias) + CopyOf(&out);
+}
+std::optional<WinogradStrips> WinogradFor(const KernelContext& context, const ConvGeometry& g,
+                                          bool transposed) {
+  return transposed ? std::nullopt : WinogradStrips::For(g, context.num_threads());
+}
 uint64_t OwnScratch(const KernelContext& context, const ConvGeometry& g, bool transposed) {
   if (transposed) return TransposedScratch(context, g).total();
   if (DepthwiseStrips::Uses(g)) {
@@ -347,8 +355,22 @@ absl::Status Convolution(KernelContext& context, const ConvolutionCall<KernelArg
   if (out->numel() == 0) return absl::OkStatus();
   const ConvGeometry g = GeometryOf(*input, *weight, *out, p);
   ABSL_RETURN_IF_ERROR(CheckReach(g));
-  const uint64_t copies = CopyOf(input) + CopyOf(weight) + CopyOf(bias) + CopyOf(out);
   const uint64_t planned = context.scratch().size() / sizeof(float);
+  if (const auto winograd = WinogradFor(context, g, p.transposed)) {
+    const uint64_t own = static_cast<uint64_t>(winograd->scratch().value());
+    // Without room if memory was planned for a larger image that is convolved otherwise.
+    const uint64_t total = own + CopyOf(weight) + CopyOf(bias);
+    if (total <= planned) {
+      ABSL_ASSIGN_OR_RETURN(float* scratch,
+                            ScratchArray<float>(context, static_cast<int64_t>(total)));
+      float* room = scratch + own;
+      const float* const w = FloatsOf(weight, room);
+      const float* const b = FloatsOf(bias, room);
+      winograd->Run(context, *input, w, b, *out, scratch);
+      return absl::OkStatus();
+    }
+  }
+  const uint64_t copies = CopiesOf(call, *out);
   const uint64_t room_of_call = planned < copies ? 0 : planned - copies;
   uint64_t own = OwnScratch(context, g, p.transposed);
   std::optional<TransposedScratch> transposed;
@@ -395,9 +417,12 @@ uint64_t ScratchBytes(const KernelContext& context, const ConvolutionCall<Kernel
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
   const auto& [input, weight, bias, p] = call;
   const ConvGeometry g = GeometryOf(*input, *weight, **out, p);
-  return (OwnScratch(context, g, p.transposed) + CopyOf(input) + CopyOf(weight) + CopyOf(bias) +
-          CopyOf(*out)) *
-         sizeof(float);
+  uint64_t floats = OwnScratch(context, g, p.transposed) + CopiesOf(call, **out);
+  if (const auto winograd = WinogradFor(context, g, p.transposed)) {
+    const auto own = static_cast<uint64_t>(winograd->scratch().value());
+    floats = std::max(floats, own + CopyOf(weight) + CopyOf(bias));
+  }
+  return floats * sizeof(float);
 }
 
 constexpr Kernel kKernels[] = {

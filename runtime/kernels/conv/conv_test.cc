@@ -12,6 +12,7 @@
 #include "runtime/kernel_interface/kernel_registry.h"
 #include "runtime/kernel_interface/test_outputs.h"
 #include "runtime/kernels/conv/conv.h"
+#include "runtime/kernels/conv/winograd_strips.h"
 #include "runtime/kernels/kernel_comparison.h"
 
 namespace belay {
@@ -184,6 +185,91 @@ TEST(ConvTest, WorkingMemorySufficesForSmallerImages) {
       }
     }
   }
+}
+
+// Convolution with 3x3 windows in each plane, integer operands and a batch of two images.
+struct WinogradForm {
+  int64_t channels, filters, height, width, padding, planes = 0, kernel_depth = 1;
+};
+
+KernelCall WinogradCall(const WinogradForm& f, DType dtype, Layout layout, bool with_bias) {
+  KernelCall call;
+  call.op = "aten.convolution.default";
+  Sizes input = {2, f.channels}, weight = {f.filters, f.channels};
+  std::vector<int64_t> padding, ones, zeros;
+  if (f.planes != 0) {
+    input.push_back(f.planes);
+    weight.push_back(f.kernel_depth);
+    padding.push_back(1);
+  }
+  for (const int64_t size : {f.height, f.width}) {
+    input.push_back(size);
+    weight.push_back(3);
+    padding.push_back(f.padding);
+  }
+  ones.assign(padding.size(), 1);
+  zeros.assign(padding.size(), 0);
+  const auto integers = [&](const Sizes& sizes, Layout memory) {
+    return TestTensorSpec{dtype, sizes, memory, Values::kNormal, -6};
+  };
+  call.arguments = {
+      integers(input, layout),
+      integers(weight, Layout::kRowMajor),
+      with_bias ? TestArgument(integers({f.filters}, Layout::kRowMajor)) : TestArgument(EValue()),
+      ones,
+      padding,
+      ones,
+      EValue(false),
+      zeros,
+      EValue(int64_t{1})};
+  call.outputs = {dtype};
+  call.output_layout = layout == Layout::kChannelsLast ? layout : Layout::kRowMajor;
+  return call;
+}
+
+// Transforms of integers are multiples of 1/4: all sums are exact.
+TEST(ConvTest, WinogradIsExactForIntegers) {
+  constexpr WinogradForm kImages[] = {{40, 40, 20, 20, 1},
+                                      {33, 65, 23, 17, 0},
+                                      {64, 31, 15, 40, 2},
+                                      {48, 32, 90, 31, 1},
+                                      {100, 70, 14, 14, 1}};
+  constexpr WinogradForm kVolumes[] = {{32, 40, 11, 12, 1, 5, 3}, {48, 33, 9, 15, 0, 3, 1}};
+  KernelComparison comparison;
+  for (const bool with_bias : {false, true}) {
+    for (const WinogradForm& form : kImages) {
+      for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+        for (const Layout layout : {Layout::kRowMajor, Layout::kChannelsLast, Layout::kGaps}) {
+          ASSERT_TRUE(comparison.Compare(WinogradCall(form, dtype, layout, with_bias)));
+        }
+      }
+    }
+    for (const WinogradForm& form : kVolumes) {
+      ASSERT_TRUE(
+          comparison.Compare(WinogradCall(form, DType::kFloat32, Layout::kRowMajor, with_bias)));
+    }
+  }
+}
+
+ConvGeometry GeometryOf(int64_t channels, int64_t side) {
+  ConvGeometry g;
+  g.channels = g.filters = channels;
+  g.kernel[1] = g.kernel[2] = 3;
+  g.padding[1] = g.padding[2] = 1;
+  g.size[1] = g.size[2] = g.out[1] = g.out[2] = side;
+  return g;
+}
+
+TEST(ConvTest, WinogradIsForManyChannelsAndPixels) {
+  EXPECT_TRUE(WinogradStrips::For(GeometryOf(64, 56), 1).has_value());
+  EXPECT_FALSE(WinogradStrips::For(GeometryOf(8, 56), 1).has_value());
+  EXPECT_FALSE(WinogradStrips::For(GeometryOf(512, 7), 1).has_value());
+  ConvGeometry strided = GeometryOf(64, 56);
+  strided.stride[2] = 2;
+  EXPECT_FALSE(WinogradStrips::For(strided, 1).has_value());
+  ConvGeometry grouped = GeometryOf(64, 56);
+  grouped.groups = 2;
+  EXPECT_FALSE(WinogradStrips::For(grouped, 1).has_value());
 }
 
 }  // namespace

@@ -81,7 +81,9 @@ struct Problem {
   }
   // Must be called after filters were changed.
   void Pack() {
-    PackWinograd(g.tile, filters.data(), g.kernel_depth, g.channels, g.out_channels, packed.data());
+    const auto all =
+        WinogradFilters::ChannelsLast(filters.data(), g.kernel_depth, g.channels, g.out_channels);
+    PackWinograd(g.tile, all, 0, all.panels(), packed.data());
   }
   int64_t Products() const { return WinogradProducts(g.tile); }
 

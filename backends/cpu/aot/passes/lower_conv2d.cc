@@ -42,10 +42,6 @@ constexpr double kElementWork = 8;
 // costs as much as 0.4 multiply-adds. Convolutions without Winograd reuse operands along lines of pixels.
 constexpr double kVectorFilters = 16, kVectorWork = 1.4;
 
-// Terms of a sum over channels and planes from which F(2 x 2, 3 x 3) is about as accurate as conv2d
-// (winograd.h): the bounds differ by 16 %.
-constexpr int64_t kAccurateTerms = 24;
-
 // Cost of winograd_conv2d relative to conv2d, per pair of input and output channel. `planes` is the
 // depth of the window, whose planes share the transforms.
 double WinogradShare(WinogradTile tile, double images, const Sizes& out, double channels,
@@ -354,7 +350,8 @@ class Conv2dLowering : NodeLowering {
     std::optional<WinogradTile> best;
     double least = kWorthwhile;
     for (const WinogradTile tile : {WinogradTile::k2x2, WinogradTile::k4x4}) {
-      const bool accurate = tile == WinogradTile::k2x2 && channels * planes >= kAccurateTerms;
+      const bool accurate =
+          tile == WinogradTile::k2x2 && channels * planes >= kAccurateWinogradTerms;
       if (winograd_ == Winograd::kNever || (winograd_ == Winograd::kAccurate && !accurate))
         continue;
       const double share = WinogradShare(tile, images, {(*sizes)[last - 1], (*sizes)[last]},

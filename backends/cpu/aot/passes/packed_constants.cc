@@ -378,7 +378,10 @@ absl::StatusOr<exir::ValueId> PackedConstants::WinogradFilters(const ConstantVie
   const Form form = {"packed_winograd_", absl::StrCat("tiles of ", WinogradResults(tile))};
   return Add<float, float>(
       weight, form, ChannelsLastOrder(weight.rank()), PackedWinogradSize(tile, planes, channels, n),
-      [&](const float* b, float* packed) { PackWinograd(tile, b, planes, channels, n, packed); });
+      [&](const float* b, float* packed) {
+        const auto filters = belay::WinogradFilters::ChannelsLast(b, planes, channels, n);
+        PackWinograd(tile, filters, 0, filters.panels(), packed);
+      });
 }
 
 absl::StatusOr<exir::ValueId> PackedConstants::DepthwiseFilters(const ConstantView& weight) {
