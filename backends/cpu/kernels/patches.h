@@ -144,12 +144,11 @@ class Patches {
     return steps;
   }
 
-  // The rows of thread `part`, from window `first_row` and channel `first_channel` on.
-  WindowRows<T> RowsOf(int part, const std::array<WindowSteps, 3>& axes, int64_t first_row = 0,
-                       int64_t first_channel = 0) const {
+  // The rows of thread `part`, from window `first_row` on.
+  WindowRows<T> RowsOf(int part, const std::array<WindowSteps, 3>& axes,
+                       int64_t first_row = 0) const {
     WindowSource<T> source = source_;
     source.axes = axes;
-    source.first_channel = first_channel;
     return WindowRows<T>(source, first_row, scratch_.rows,
                          memory_ + part * scratch_.rows.bytes().value());
   }

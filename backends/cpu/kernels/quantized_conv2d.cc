@@ -31,34 +31,26 @@ using Call = QuantizedConv2dCall<KernelArguments, kDepthwise>;
 using GroupedCall = QuantizedGroupedConv2dCall<KernelArguments>;
 using Memory = ConvolutionMemory<uint8_t>;
 
-// The arguments for columns from `first` on.
-QuantizedGemmArgs OfColumns(QuantizedGemmArgs g, const TensorView& out, int64_t first) {
-  g.c = static_cast<std::byte*>(out.data) + first * static_cast<int64_t>(DTypeSize(out.dtype));
-  g.epilogue.scale += first;
-  if (g.epilogue.bias != nullptr) g.epilogue.bias += first;
-  if (g.epilogue.weight_sums != nullptr) g.epilogue.weight_sums += first;
-  return g;
-}
-
 // Computes `matrices` products, each of an equal part of the input's channels with a packed matrix of
-// an equal part of the filters.
+// an equal part of the filters, for `joined` groups.
 absl::Status RunQuantizedConv2d(KernelContext& context, const Call<false>& call,
-                                const TensorView& out, int64_t matrices) {
+                                const TensorView& out, int64_t matrices, int64_t joined) {
   const TensorView& in = *call.input;
   QuantizedGemmArgs g;
   ABSL_ASSIGN_OR_RETURN(g.epilogue, EpilogueOf(call.epilogue));
   if (out.numel() == 0) return absl::OkStatus();
-  const int64_t columns = call.out_channels / matrices, channels = in.sizes[1] / matrices;
-  const int64_t matrix_bytes = call.weight->numel() / matrices;
-  g.n = static_cast<size_t>(call.out_channels);
-  g.m = static_cast<size_t>(out.numel()) / g.n;
+  g.matrices = static_cast<size_t>(matrices);
+  g.joined = static_cast<size_t>(joined);
+  g.ldc = static_cast<size_t>(call.out_channels);
+  g.n = g.ldc / g.matrices;
+  g.m = static_cast<size_t>(out.numel()) / g.ldc;
   g.b = call.weight->as<const int8_t>();
-  g.ldc = g.n;
+  g.c = out.data;
   const VolumeWindow window = VolumeWindowOf(call.window);
   const PatchWay way = PatchWayOf<uint8_t>(in, window, /*groups=*/1);
   const Memory memory(context, way, in.sizes, window);
   g.taps = static_cast<size_t>(memory.taps.count);
-  g.k = static_cast<size_t>(memory.taps.size / matrices);
+  g.k = static_cast<size_t>(memory.taps.size) / g.matrices;
   ABSL_ASSIGN_OR_RETURN(std::byte * scratch, ScratchArray<std::byte>(context, memory.bytes));
   const auto zero = static_cast<uint8_t>(call.epilogue.input_zero_point);
   const Patches<uint8_t> patches(context, way, in, window, zero, memory.patches, scratch);
@@ -69,35 +61,30 @@ absl::Status RunQuantizedConv2d(KernelContext& context, const Call<false>& call,
     g.a = in.as<const uint8_t>();
     g.lda = static_cast<size_t>(in.sizes[1]);
   }
-  const auto step = static_cast<size_t>(columns);
-  RunGemm(context,
-          GemmSizeOf(g, kQuantizedTileRows, matrices == 1 ? 2 * kQuantizedPanelColumns : step,
-                     kQuantizedWork),
+  GemmSize size = GemmSizeOf(g, kQuantizedTileRows,
+                             matrices == 1 ? 2 * kQuantizedPanelColumns : g.n, kQuantizedWork);
+  size.columns = call.out_channels;
+  size.work *= static_cast<double>(matrices);
+  RunGemm(context, size,
           [&](int part, size_t row, size_t end_row, size_t column, size_t end_column) {
-            for (size_t i = column / step; i * step < end_column; ++i) {
-              const auto matrix = static_cast<int64_t>(i);
-              QuantizedGemmArgs mine = OfColumns(g, out, matrix * columns);
-              mine.n = step;
-              mine.b += matrix * matrix_bytes;
-              std::optional<WindowRows<uint8_t>> rows;
-              if (way == PatchWay::kRows) {
-                mine.a += matrix * channels;
-              } else {
-                rows = patches.RowsOf(part, axes, /*first_row=*/0, matrix * channels);
-                mine.row_pointers = &WindowRows<uint8_t>::RowPointers;
-                mine.source = &*rows;
-                mine.pointers = rows->pointers();
-              }
-              mine.copy = memory.CopyOf(part, scratch);
-              QuantizedGemmRange(mine, row, end_row, column > i * step ? column - i * step : 0,
-                                 std::min(end_column - i * step, step));
+            QuantizedGemmArgs mine = g;
+            std::optional<WindowRows<uint8_t>> rows;
+            if (way != PatchWay::kRows) {
+              rows = patches.RowsOf(part, axes);
+              mine.row_pointers = &WindowRows<uint8_t>::RowPointers;
+              mine.source = &*rows;
+              mine.pointers = rows->pointers();
             }
+            mine.copy = memory.CopyOf(part, scratch);
+            QuantizedGemmRange(mine, row, end_row, column, end_column);
           });
   return absl::OkStatus();
 }
 
 int64_t MatricesOf(const Call<false>&) { return 1; }
 int64_t MatricesOf(const GroupedCall& call) { return call.matrices(); }
+int64_t JoinedOf(const Call<false>&) { return 1; }
+int64_t JoinedOf(const GroupedCall& call) { return call.groups / call.matrices(); }
 
 template <class Call>
 absl::Status QuantizedConv2d(KernelContext& context, const Call& call) {
@@ -109,7 +96,7 @@ absl::Status QuantizedConv2d(KernelContext& context, const Call& call) {
   ABSL_ASSIGN_OR_RETURN(const TensorView* out,
                         OutputOf(context, 0, call.epilogue.ResultType(), shape));
   ABSL_RETURN_IF_ERROR(ExpectChannelsLast("result", *out));
-  return RunQuantizedConv2d(context, call, *out, MatricesOf(call));
+  return RunQuantizedConv2d(context, call, *out, MatricesOf(call), JoinedOf(call));
 }
 
 absl::Status QuantizedDepthwiseConv2d(KernelContext& context, const Call<true>& call) {

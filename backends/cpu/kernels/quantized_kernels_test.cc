@@ -196,12 +196,15 @@ TEST_F(QuantizedKernelsTest, DepthwiseConvolutions) {
 
 TEST_F(QuantizedKernelsTest, GroupedConvolutions) {
   const Convolution cases[] = {
-      {1, 16, 5, 6, 16, 1, 1, 0, 1, 4},    // rows; four groups share a matrix
-      {2, 32, 9, 7, 64, 3, 1, 1, 1, 2},    // taps; a matrix per group
-      {1, 24, 9, 7, 72, 3, 2, 1, 1, 3},    // an incomplete panel per group
-      {1, 12, 11, 9, 24, 3, 1, 2, 2, 12},  // one channel, two filters
-      {1, 9, 6, 6, 15, 1, 2, 0, 1, 3},     // all groups share a matrix
-      {1, 40, 7, 7, 60, 5, 1, 2, 1, 10},  {0, 16, 9, 7, 16, 3, 1, 1, 1, 4},  // empty batch
+      {1, 16, 5, 6, 16, 1, 1, 0, 1, 4},     // rows; four groups share a matrix
+      {2, 32, 9, 7, 64, 3, 1, 1, 1, 2},     // taps; a matrix per group
+      {1, 24, 9, 7, 72, 3, 2, 1, 1, 3},     // an incomplete panel per group
+      {1, 12, 11, 9, 24, 3, 1, 2, 2, 12},   // one channel, two filters
+      {1, 9, 6, 6, 15, 1, 2, 0, 1, 3},      // all groups share a matrix
+      {1, 64, 9, 7, 64, 3, 1, 1, 1, 16},    // matrices of four groups of four channels,
+      {2, 48, 11, 9, 48, 3, 2, 1, 1, 6},    // of two groups of eight,
+      {1, 32, 20, 20, 32, 3, 1, 1, 1, 16},  // of eight groups of two
+      {1, 40, 7, 7, 60, 5, 1, 2, 1, 10},   {0, 16, 9, 7, 16, 3, 1, 1, 1, 4},  // empty batch
   };
   for (const Convolution& c : cases) {
     for (const Epilogue& e : kEpilogues) ASSERT_TRUE(comparison_.Compare(CallOf(c, true, e)));

@@ -82,7 +82,6 @@ struct WindowSource {
   const T* data = nullptr;
   int64_t channels = 1;
   std::array<WindowSteps, 3> axes;  // with taps
-  int64_t first_channel = 0;        // at which rows begin
   T padding = T();                  // elements outside of the images
 };
 
@@ -106,8 +105,7 @@ class WindowRows {
     for (int64_t z = 0; z < axes_[0].taps; ++z) {
       for (int64_t y = 0; y < axes_[1].taps; ++y) {
         for (int64_t x = 0; x < axes_[2].taps; ++x) {
-          *to++ = source.first_channel +
-                  Offset(z * axes_[0].step, y * axes_[1].step, x * axes_[2].step);
+          *to++ = Offset(z * axes_[0].step, y * axes_[1].step, x * axes_[2].step);
         }
       }
     }

@@ -35,6 +35,10 @@ using QuantizedRowPointersFn = void (*)(const void* source, size_t first, size_t
 
 struct QuantizedGemmArgs {
   size_t m = 0, n = 0;
+  // Products side by side: product i multiplies bytes [i * k, (i + 1) * k) of each tap of a row by the
+  // i-th packed matrix, which gives columns [i * n, (i + 1) * n) of C. With `joined` groups, a matrix has
+  // zeros except for n / joined columns of k / joined rows per group (PackQuantizedGroups).
+  size_t matrices = 1, joined = 1;
   // Depth of one tap. If rows of A are readable that far, the next multiple of 4 is faster: B is
   // padded with zeros.
   size_t k = 0;
@@ -49,7 +53,7 @@ struct QuantizedGemmArgs {
   // For AMX: space for QuantizedCopySize(k, taps) bytes. If null, AMX is used only if rows are
   // contiguous and k is a multiple of 4.
   uint8_t* copy = nullptr;
-  const int8_t* b = nullptr;  // PackedQuantizedMatrixSize(taps, k, n) bytes
+  const int8_t* b = nullptr;  // PackedQuantizedMatrixSize(taps, k, n) bytes per matrix
   void* c = nullptr;          // float, uint8_t or int32_t, by the epilogue; rows ldc apart
   size_t ldc = 0;             // in elements
   QuantizedEpilogue epilogue = {};
@@ -58,14 +62,14 @@ struct QuantizedGemmArgs {
 // Bytes of QuantizedGemmArgs::copy; 0 if AMX is not used.
 CheckedInt QuantizedCopySize(int64_t k, int64_t taps);
 
-// C = epilogue(A B) for rows [first_row, last_row) and columns [first_column, last_column);
-// first_column is a multiple of kQuantizedPanelColumns (faster: of twice that). C overlaps neither
-// A nor B.
+// C = epilogue(A B) for rows [first_row, last_row) and columns [first_column, last_column) of all
+// matrices. In its matrix, first_column is a multiple of kQuantizedPanelColumns (faster: of twice that). C
+// overlaps neither A nor B.
 void QuantizedGemmRange(const QuantizedGemmArgs& args, size_t first_row, size_t last_row,
                         size_t first_column, size_t last_column);
 // Computes all of C.
 inline void QuantizedGemm(const QuantizedGemmArgs& args) {
-  QuantizedGemmRange(args, 0, args.m, 0, args.n);
+  QuantizedGemmRange(args, 0, args.m, 0, args.matrices * args.n);
 }
 
 }  // namespace belay

@@ -179,6 +179,93 @@ TEST_P(QuantizedGemmTest, IndirectRows) {
   }
 }
 
+// Rows of A with the channels of all groups, tap by tap: [taps][m][channels].
+struct GroupedRows {
+  size_t m, channels;
+  GuardedArray<uint8_t> a;
+
+  static void RowPointers(const void* source, size_t first, size_t count, size_t tap, size_t taps,
+                          const uint8_t** pointers) {
+    const GroupedRows& rows = *static_cast<const GroupedRows*>(source);
+    for (size_t t = 0; t < taps; ++t) {
+      for (size_t i = 0; i < count; ++i) {
+        pointers[t * count + i] = const_cast<GroupedRows&>(rows).a.data() +
+                                  ((tap + t) * rows.m + first + i) * rows.channels;
+      }
+    }
+  }
+};
+
+TEST_P(QuantizedGemmTest, MatricesOfGroups) {
+  struct Groups {
+    size_t joined, channels, filters;  // per group
+  };
+  constexpr size_t kMatrices = 3, kRows = 29;
+  for (const Groups& group : {Groups{1, 3, 16},
+                              {1, 16, 16},
+                              {1, 19, 24},
+                              {1, 8, 40},
+                              {2, 8, 8},
+                              {4, 4, 4},
+                              {8, 2, 2},
+                              {2, 5, 8},
+                              {4, 8, 4}}) {
+    for (const size_t taps : {size_t{1}, size_t{9}, size_t{40}}) {
+      const size_t groups = kMatrices * group.joined, channels = groups * group.channels;
+      const size_t n = group.joined * group.filters, columns = kMatrices * n;
+      const auto size = [](size_t count) { return static_cast<int64_t>(count); };
+      ASSERT_EQ(QuantizedJoinedGroups(size(groups), size(group.filters)), size(group.joined));
+      GroupedRows rows = {kRows, channels, GuardedArray<uint8_t>(taps * kRows * channels)};
+      GuardedArray<int8_t> filters(columns * taps * group.channels);
+      rows.a.Fill(random_);
+      filters.Fill(random_);
+      GuardedArray<int8_t> packed(static_cast<size_t>(*PackedQuantizedGroupsSize(
+          size(taps), size(groups), size(group.channels), size(group.filters))));
+      PackQuantizedGroups(filters.data(), size(taps), size(groups), size(group.channels),
+                          size(group.filters), packed.data());
+      GuardedArray<int32_t> sums(kRows * columns);
+      std::vector<const uint8_t*> pointers(kQuantizedGroupRows * taps);
+      QuantizedGemmArgs g;
+      g.matrices = kMatrices;
+      g.joined = group.joined;
+      g.m = kRows;
+      g.n = n;
+      g.k = group.joined * group.channels;
+      g.taps = taps;
+      g.row_pointers = &GroupedRows::RowPointers;
+      g.source = &rows;
+      g.pointers = pointers.data();
+      std::vector<uint8_t> copy(
+          static_cast<size_t>(QuantizedCopySize(size(g.k), size(taps)).value()));
+      if (!copy.empty()) g.copy = copy.data();
+      g.b = packed.data();
+      g.c = sums.data();
+      g.ldc = columns;
+      g.epilogue.scale = nullptr;
+      g.epilogue.quantizes = false;
+      // Ranges of rows, and of whole matrices.
+      QuantizedGemmRange(g, 0, 13, 0, columns);
+      QuantizedGemmRange(g, 13, kRows, 0, n);
+      QuantizedGemmRange(g, 13, kRows, n, columns);
+      for (size_t i = 0; i < kRows; ++i) {
+        for (size_t j = 0; j < columns; ++j) {
+          int32_t want = 0;
+          for (size_t t = 0; t < taps; ++t) {
+            for (size_t c = 0; c < group.channels; ++c) {
+              const size_t channel = j / group.filters * group.channels + c;
+              want += int32_t{rows.a[(t * kRows + i) * channels + channel]} *
+                      filters[(j * taps + t) * group.channels + c];
+            }
+          }
+          ASSERT_EQ(sums[i * columns + j], want)
+              << group.joined << " joined groups of " << group.channels << " channels and "
+              << group.filters << " filters, " << taps << " taps, at " << i << "," << j;
+        }
+      }
+    }
+  }
+}
+
 TEST_P(QuantizedGemmTest, RowsAndDepthsAroundAmxTiles) {
   for (size_t m : {4, 5, 15, 16, 17, 31, 32, 33, 49, 64, 71}) {
     for (size_t n : {16, 32, 48, 63, 97}) {
