@@ -12,6 +12,7 @@
 #include "backends/cpu/aot/passes/activation_forms.h"
 #include "backends/cpu/aot/passes/lower_nodes.h"
 #include "backends/cpu/aot/passes/quantized_forms.h"
+#include "exir/ir/argument.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/node_like.h"
 
@@ -31,7 +32,11 @@ class QuantizationSimplification : NodeLowering {
         handles_(handles),
         activations_(program, views_),
         pad_(program.ops->Find("aten.constant_pad_nd.default")),
-        max_pool_(program.ops->Find("aten.max_pool2d_with_indices.default")) {}
+        max_pool_(program.ops->Find("aten.max_pool2d_with_indices.default")),
+        mm_(program.ops->Find("aten.mm.default")),
+        addmm_(program.ops->Find("aten.addmm.default")),
+        convolution_(program.ops->Find("aten.convolution.default")),
+        quantize_(program.ops->Find("quantized_decomposed.quantize_per_tensor.default")) {}
 
   bool Run() {
     for (NodeId id : graph_.NodeList()) MakeUnsigned(id);
@@ -52,6 +57,7 @@ class QuantizationSimplification : NodeLowering {
     for (; !dequantizations.empty(); dequantizations.pop_front()) {
       for (NodeId sunk : Sink(dequantizations.front())) dequantizations.push_back(sunk);
     }
+    for (NodeId id : graph_.NodeList()) ConvertOperand(id);
     if (changed_) editor_.EraseDeadNodes();
     return changed_;
   }
@@ -77,27 +83,73 @@ class QuantizationSimplification : NodeLowering {
     Set(id, "dtype", form.dtype);
   }
 
+  // The form of bytes to which 128 was added.
+  static QuantizedForm Unsigned(QuantizedForm form) {
+    form.zero_point += 128;
+    form.quant_min += 128;
+    form.quant_max += 128;
+    form.dtype = DType::kUint8;
+    return form;
+  }
+
   void MakeUnsigned(NodeId id) {
-    const auto unsigned_form = [](QuantizedForm form) {
-      form.zero_point += 128;
-      form.quant_min += 128;
-      form.quant_max += 128;
-      form.dtype = DType::kUint8;
-      return form;
-    };
     const std::optional<QuantizedForm> form = forms_.Quantize(id);
     if (!form.has_value() || form->dtype != DType::kInt8) return;
-    const ValueId result = graph_.ResultOf(id);
-    const std::vector<NodeId> readers = graph_.value(result).users;
-    const bool dequantized = std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
-      return forms_.Dequantize(reader).has_value();
-    });
-    if (!dequantized || graph_.IsOutput(result)) return;
-    std::vector<QuantizedForm> to;
-    for (NodeId reader : readers) to.push_back(unsigned_form(*forms_.Dequantize(reader)));
-    SetParameters(id, unsigned_form(*form));
-    SetDType(result, DType::kUint8);
-    for (size_t i = 0; i < readers.size(); ++i) SetParameters(readers[i], to[i]);
+    std::vector<ValueId> tensors = {graph_.ResultOf(id)};
+    std::vector<std::pair<NodeId, QuantizedForm>> dequantizations;
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      if (graph_.IsOutput(tensors[i])) return;
+      const std::vector<NodeId>& readers = graph_.value(tensors[i]).users;
+      for (NodeId reader : readers) {
+        if (const std::optional<QuantizedForm> to = forms_.Dequantize(reader)) {
+          dequantizations.push_back({reader, Unsigned(*to)});
+        } else if (IsMovement(reader) && graph_.node(reader).operand() == Argument(tensors[i]) &&
+                   std::count(readers.begin(), readers.end(), reader) == 1) {
+          tensors.push_back(graph_.ResultOf(reader));
+        } else {
+          return;
+        }
+      }
+    }
+    SetParameters(id, Unsigned(*form));
+    for (ValueId tensor : tensors) SetDType(tensor, DType::kUint8);
+    for (const auto& [reader, to] : dequantizations) SetParameters(reader, to);
+  }
+
+  // mm(dequantize(q: int8), dequantize(W))  ->  mm(dequantize(quantize(dequantize(q)): uint8), …)
+  // for a constant W, and so for convolutions. Quantizing with the same scale restores q + 128. Such
+  // int8 tensors are inputs or results of the partition, or have other users.
+  void ConvertOperand(NodeId id) {
+    const exir::OpOverload* op = graph_.node(id).target->aten();
+    const bool convolves = op == convolution_, adds = op == addmm_;
+    if (!convolves && !adds && op != mm_) return;
+    const std::string_view name = convolves ? "input" : adds ? "mat1" : "self";
+    const Argument operand = graph_.node(id).argument(name);
+    const std::optional<QuantizedForm> form = forms_.Dequantized(operand);
+    if (!form.has_value() || form->dtype != DType::kInt8) return;
+    if (!forms_.Constant(graph_.node(id).argument(convolves ? "weight" : "mat2")).has_value()) {
+      return;
+    }
+    const ValueId real = *operand.get_if<ValueId>();
+    const NodeId dequantize = graph_.value(real).producer;
+    TensorMeta meta = graph_.MetaOf(real);
+    meta.dtype = DType::kUint8;
+    const exir::OpOverload* quantize_op = program_.ops->ToEdge(quantize_);
+    const QuantizedForm to = Unsigned(*form);
+    exir::GraphEditor::NewNode quantize =
+        exir::NodeLike(graph_.node(dequantize),
+                       exir::ArgumentsByName(*quantize_op->schema(), {{"input", real},
+                                                                      {"scale", to.scale},
+                                                                      {"zero_point", to.zero_point},
+                                                                      {"quant_min", to.quant_min},
+                                                                      {"quant_max", to.quant_max},
+                                                                      {"dtype", to.dtype}}));
+    quantize.target = quantize_op;
+    const ValueId bytes = editor_.InsertOp(id, std::move(quantize), std::move(meta));
+    const NodeId again = Copy(dequantize, id);
+    SetParameters(again, to);
+    Set(again, "input", bytes);
+    Set(id, name, graph_.ResultOf(again));
   }
 
   // ---- Hoisting quantize
@@ -292,7 +344,7 @@ class QuantizationSimplification : NodeLowering {
 
   FusedHandles& handles_;
   const ActivationForms activations_;
-  const exir::OpOverload *pad_, *max_pool_;
+  const exir::OpOverload *pad_, *max_pool_, *mm_, *addmm_, *convolution_, *quantize_;
   std::vector<NodeId> to_hoist_;  // worklist of copies; programs may be too deep for recursion
   bool changed_ = false;
 };

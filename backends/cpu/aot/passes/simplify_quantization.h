@@ -9,7 +9,10 @@ namespace belay::cpu {
 // Moves quantize_per_tensor next to the producer of its input and dequantizations next to their
 // users, so that operators in between move bytes:
 //
-//   int8 tensors that are only dequantized      become uint8: 128 is added, also to the zero point
+//   int8 tensors that are only moved            become uint8: 128 is added, also to the zero point
+//     and dequantized
+//   other int8 operands of matmuls and          become uint8: dequantized and quantized again
+//     convolutions with a quantized weight
 //   quantize(clamp(x))                          quantize to a narrower range
 //   quantize of data movement, scalar padding,  moves before it
 //     or max_pool2d

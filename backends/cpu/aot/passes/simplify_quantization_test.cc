@@ -42,6 +42,60 @@ TEST(SimplifyQuantization, ConvertsInt8ToUint8) {
       return (%a user_output, %b user_output) } })");
 }
 
+TEST(SimplifyQuantization, ConvertsMovedInt8ToUint8) {
+  ExpectSimplified(R"(program edge { graph(%x: f32[2,3,1,1] user_input) {
+      %q: i8[2,3,1,1] = Q(%x, 0.5, -3, -128, 127, dtype:i8)
+      %v: i8[2,3] = edge.aten.view_copy.default(%q, [2,3])
+      %p: i8[3,2] = edge.aten.permute_copy.default(%v, [1,0])
+      %a: f32[3,2] = D(%p, 0.5, -3, -128, 127, dtype:i8)
+      %b: f32[2,3] = D(%v, 0.5, -3, -128, 127, dtype:i8)
+      return (%a user_output, %b user_output) } })",
+                   R"(program edge { graph(%x: f32[2,3,1,1] user_input) {
+      %q: u8[2,3,1,1] = Q(%x, 0.5, 125, 0, 255, dtype:u8)
+      %v: u8[2,3] = edge.aten.view_copy.default(%q, [2,3])
+      %p: u8[3,2] = edge.aten.permute_copy.default(%v, [1,0])
+      %a: f32[3,2] = D(%p, 0.5, 125, 0, 255, dtype:u8)
+      %b: f32[2,3] = D(%v, 0.5, 125, 0, 255, dtype:u8)
+      return (%a user_output, %b user_output) } })");
+}
+
+TEST(SimplifyQuantization, KeepsMovedInt8WithOtherUses) {
+  ExpectLeft(R"(program edge { graph(%x: f32[2,3] user_input, %y: i8[2,3] user_input) {
+      %q: i8[2,3] = Q(%x, 0.5, -3, -128, 127, dtype:i8)
+      %v: i8[6] = edge.aten.view_copy.default(%q, [6])
+      %a: f32[6] = D(%v, 0.5, -3, -128, 127, dtype:i8)
+      %r: i8[2,3] = Q(%x, 0.5, 0, -128, 127, dtype:i8)
+      %c: i8[4,3] = edge.aten.cat.default([%r,%y])
+      %b: f32[4,3] = D(%c, 0.5, 0, -128, 127, dtype:i8)
+      return (%v user_output, %a user_output, %b user_output) } })");
+}
+
+TEST(SimplifyQuantization, ConvertsInt8OperandsOfMatmuls) {
+  ExpectSimplified(R"(program edge {
+    constants { constant "w": i8[3,4] }
+    graph(%w: i8[3,4] tensor_constant "w", %x: i8[2,3] user_input) {
+      %c: f32[3,4] = D(%w, 0.25, 0, -127, 127, dtype:i8)
+      %a: f32[2,3] = D(%x, 0.5, -3, -128, 127, dtype:i8)
+      %y: f32[2,4] = edge.aten.mm.default(%a, %c)
+      return (%y user_output) } })",
+                   R"(program edge {
+    constants { constant "w": i8[3,4] }
+    graph(%w: i8[3,4] tensor_constant "w", %x: i8[2,3] user_input) {
+      %c: f32[3,4] = D(%w, 0.25, 0, -127, 127, dtype:i8)
+      %a: f32[2,3] = D(%x, 0.5, -3, -128, 127, dtype:i8)
+      %a_1: u8[2,3] = Q(%a, 0.5, 125, 0, 255, dtype:u8)
+      %a_2: f32[2,3] = D(%a_1, 0.5, 125, 0, 255, dtype:u8)
+      %y: f32[2,4] = edge.aten.mm.default(%a_2, %c)
+      return (%y user_output) } })");
+}
+
+TEST(SimplifyQuantization, KeepsInt8OperandsOfOtherMatmuls) {
+  ExpectLeft(R"(program edge { graph(%x: i8[2,3] user_input, %w: f32[3,4] user_input) {
+      %a: f32[2,3] = D(%x, 0.5, -3, -128, 127, dtype:i8)
+      %y: f32[2,4] = edge.aten.mm.default(%a, %w)
+      return (%y user_output) } })");
+}
+
 TEST(SimplifyQuantization, KeepsInt8WithOtherUses) {
   ExpectLeft(R"(program edge { graph(%x: f32[2,3] user_input, %y: i8[2,3] user_input) {
       %q: i8[2,3] = Q(%x, 0.5, -3, -128, 127, dtype:i8)
