@@ -17,7 +17,7 @@ namespace belay::cpu {
 namespace {
 
 // Cost of reading a byte of the weights from memory, in multiply-adds: it bounds few rows.
-constexpr double kByteWork = 1.5;
+constexpr double kByteWork = 3.5;
 
 using Call = DynamicQuantizedLinearCall<KernelArguments>;
 

@@ -20,7 +20,7 @@ void MaximaOf(const KernelContext& context, const Call& call, const TensorView& 
   const Window& w = call.window;
   const TensorView& in = *call.input;
   const int64_t height = out.sizes[2], channels = out.sizes[1];
-  constexpr double kWork = sizeof(T) / 16.0;  // relative to a multiply-add
+  constexpr double kWork = sizeof(T);  // of an element of a window, relative to a multiply-add
   const double work = kWork * static_cast<double>(out.numel()) * static_cast<double>(w.taps());
   RunRows(context, out.sizes[0] * height, work, [&](int64_t first, int64_t last) {
     for (int64_t row = first; row < last; ++row) {
