@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint64_t kStateAlignment = 16;
 
-// Backends that ExecuTorch 1.5.0 has.
+// Backends that ExecuTorch 1.5.1 has.
 constexpr std::string_view kBackends[] = {"XnnpackBackend"};
 
 }  // namespace

@@ -67,6 +67,15 @@ bool KeepsGroupedMm(const Graph& graph, const Node& node) {
   return !node.argument("bias").is_none() || x->rank() != (node.argument("offs").is_none() ? 3 : 2);
 }
 
+// Unless the dimension may be empty.
+bool KeepsIndexSelect(const Graph& graph, const Node& node, const exir::SymRanges& ranges) {
+  const TensorMeta* x = TensorOf(graph, node, "self");
+  const int64_t* dim = node.argument("dim").get_if<int64_t>();
+  if (x == nullptr || dim == nullptr || *dim < -x->rank() || *dim >= x->rank()) return true;
+  const exir::SymInt& size = x->sizes[static_cast<size_t>(*dim < 0 ? *dim + x->rank() : *dim)];
+  return size.Range(ranges).min > 0;
+}
+
 struct Exception {
   std::string_view op;  // all of its overloads
   bool (*keeps)(const Graph&, const Node&);
@@ -95,6 +104,7 @@ const exir::DecompositionTable& PortableDecompositions() {
 bool IsBetterKept(const exir::ExportedProgram& program, exir::GraphId graph, exir::NodeId id) {
   const Graph& in = program.graphs[graph];
   const Node& node = in.node(id);
+  if (node.target->op() == "index_select") return KeepsIndexSelect(in, node, program.ranges);
   for (const Exception& exception : kExceptions) {
     if (exception.op == node.target->op()) return exception.keeps(in, node);
   }

@@ -202,6 +202,11 @@ TEST(ScatterDecompositionsTest, ScatterWithReduceArgument) {
   }
 }
 
+TEST(ScatterDecompositionsTest, IndexSelectOfEmptyDimensions) {
+  ExpectPortable("aten.index_select.default(%a, 0, %b)", {F({5, 3}), I({2}, {4, 0})}, 1);
+  ExpectPortable("aten.index_select.default(%a, -2, %b)", {F({2, 0, 3}), I({0}, {})}, 1);
+}
+
 TEST(ScatterDecompositionsTest, EmbeddingBag) {
   const Values weight = Random({6, 3});
   const Values indices = I({7}, {1, 5, 2, 2, 0, 1, 4}), offsets = I({4}, {0, 2, 2, 5});
@@ -425,6 +430,12 @@ TEST(PortableDecompositionsTest, KeepsCallsOfCorrectKernels) {
        "addmm.default(%x, %y, %z, beta=1.0, alpha=0.5)", "aten.addmm.default("},
       {"%x: f32[3] user_input, %y: f32[2,3] user_input, %z: f32[3,3] user_input", "%r: symint(s0)",
        "addmm.default(%x, %y, %z)", "aten.addmm.default("},
+      {"%x: f32[2,3] user_input, %i: i64[4] user_input", "%r: f32[4,3]",
+       "index_select.default(%x, 0, %i)", "aten.index_select.default("},
+      {"%x: f32[2,3] user_input, %i: i64[4] user_input", "%r: f32[4,3]",
+       "index_select.default(%x, 2, %i)", "aten.index_select.default("},
+      {"%x: f32[2,0] user_input, %i: i64[0] user_input", "%r: f32[2,0]",
+       "index_select.default(%x, -1, %i)", "aten.index.Tensor("},
       {"%x: f32[3] user_input", "%r: f32[3], %i: i64[3]", "adaptive_max_pool2d.default(%x, [1,1])",
        "adaptive_max_pool2d"},
       {"%x: f32[3,4] user_input", "%r: f32[3], %i: i64[3]",

@@ -262,7 +262,7 @@ absl::StatusOr<exir::SerializedProgram> SerializeProgram(const exir::ProgramImag
     program.execution_plan.push_back(TranslateMethod(image, i, bytes, ops, data, problems));
   }
   ABSL_RETURN_IF_ERROR(problems.ToStatus(absl::StatusCode::kUnimplemented,
-                                         "not supported by ExecuTorch 1.5.0's runtime:"));
+                                         "not supported by ExecuTorch 1.5.1's runtime:"));
   for (int i = 0; i < image.metadata.methods_size(); ++i) {
     if (image.metadata.methods(i).state_size() == 0) continue;
     program.execution_plan[i]->non_const_buffer_sizes.back() =

@@ -1,4 +1,4 @@
-// Scatters with a reduction, and embedding bags.
+// Scatters with a reduction, embedding bags, and selections from dimensions that may be empty.
 
 #include <cstdint>
 #include <limits>
@@ -222,10 +222,18 @@ std::vector<Argument> EmbeddingBag(OpBuilder& b, const OpCall& c) {
           as_index(chosen)};
 }
 
+// ExecuTorch's index_select rejects an empty dimension, its index.Tensor does not.
+std::vector<Argument> IndexSelect(OpBuilder& b, const OpCall& c) {
+  const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(c["self"]));
+  if (!b.ok()) return {};
+  Argument::List indices(static_cast<size_t>(dim));
+  indices.push_back(exir::Reshape(b, c["index"], {-1}));
+  return {b.Call("aten.index.Tensor", {c["self"], Argument(indices)})};
+}
+
 constexpr exir::Decomposition kDecompositions[] = {
-    {"aten._embedding_bag.default", EmbeddingBag},
-    {"aten.scatter.reduce", ScatterTensor},
-    {"aten.scatter.value_reduce", ScatterNumber},
+    {"aten._embedding_bag.default", EmbeddingBag}, {"aten.index_select.default", IndexSelect},
+    {"aten.scatter.reduce", ScatterTensor},        {"aten.scatter.value_reduce", ScatterNumber},
     {"aten.scatter_reduce.two", ScatterReduce},
 };
 
