@@ -13,6 +13,27 @@
 #include "runtime/executor/method_code.h"
 
 namespace belay {
+namespace {
+
+void PrefetchLines(const void* data, size_t bytes) {
+  constexpr size_t kLine = 64;
+  for (size_t at = 0; at < bytes; at += kLine) {
+    __builtin_prefetch(static_cast<const std::byte*>(data) + at);
+  }
+}
+
+constexpr size_t kPrefetchedCallBytes = 256;
+
+// Fetches the values of the operands.
+void PrefetchOperands(const KernelContext& context) {
+  constexpr int kMost = 8;
+  const int arguments = std::min(context.num_arguments(), kMost);
+  for (int i = 0; i < arguments; ++i) PrefetchLines(&context.argument(i), sizeof(EValue));
+  const int outputs = std::min(context.num_outputs(), kMost);
+  for (int k = 0; k < outputs; ++k) PrefetchLines(context.output_slot(k), sizeof(EValue));
+}
+
+}  // namespace
 
 absl::Status MethodCode::RunKernel(Record& record) {
   const Kernel& kernel = *record.kernel;
@@ -220,6 +241,17 @@ absl::Status MethodCode::RunRecords(Budget& budget, Observer observer, size_t& n
       stops = true;
     }
     Record& record = records_[i];
+    // Weights evict what describes an instruction from the caches. Between the matmuls of a token,
+    // fetching it takes longer than many an instruction itself: the next one's is fetched meanwhile.
+    if (i + 1 < count) {
+      const Record& following = records_[i + 1];
+      if (following.is_dynamic || following.kind == Record::Kind::kDelegate) {
+        PrefetchOperands(following.context);
+        if (following.kind == Record::Kind::kKernel) {
+          PrefetchLines(calls_.data() + following.call, kPrefetchedCallBytes);
+        }
+      }
+    }
     uint64_t work = record.work;
     if (record.is_dynamic) work = WorkOfArguments(record.rule, record.context);
     if (absl::Status status = budget.TakeInstruction(work); !status.ok()) [[unlikely]] {
