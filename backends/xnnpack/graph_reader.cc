@@ -20,6 +20,7 @@
 #include "runtime/core/checked_math.h"
 #include "runtime/core/element.h"
 #include "runtime/core/memory_check.h"
+#include "runtime/core/read_ahead.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
@@ -164,8 +165,11 @@ class Reader {
     const fb::ConstantDataOffset& entry = *data->Get(index);
     // flatc's object API writes a missing key as an empty string.
     if (entry.named_key() != nullptr && entry.named_key()->size() > 0) {
-      return named_data_.Find(
-          std::string_view(entry.named_key()->data(), entry.named_key()->size()));
+      ABSL_ASSIGN_OR_RETURN(
+          const absl::Span<const std::byte> bytes,
+          named_data_.Find(std::string_view(entry.named_key()->data(), entry.named_key()->size())));
+      ReadAhead(bytes);
+      return bytes;
     }
     if (!RangeFits(entry.offset(), entry.size(), region_.size())) {
       return Invalid(absl::StrCat("constant ", index, ": ", entry.size(), " bytes at ",

@@ -27,11 +27,13 @@ absl::Status Store(const TranslatedProgram& program, const ConversionCache& cach
 absl::StatusOr<belay::Program> OpenWithCache(const std::string& path, const OpenOptions& options,
                                              const std::function<void(std::string_view)>& note) {
   if (options.weight_cache.empty()) return OpenAnyProgram(path, options);
+  // Only ExecuTorch programs have entries: opening one does not read the program.
+  const absl::StatusOr<ConversionCache> cache = ConversionCache::Create(path, options);
+  absl::StatusOr<belay::Program> cached = cache.ok() ? cache->Open() : cache.status();
+  if (cached.ok()) return cached;
   ABSL_ASSIGN_OR_RETURN(const bool is_pte, IsProgramFileAt(path));
   if (!is_pte) return OpenAnyProgram(path, options);
-  ABSL_ASSIGN_OR_RETURN(const ConversionCache cache, ConversionCache::Create(path, options));
-  absl::StatusOr<belay::Program> cached = cache.Open();
-  if (cached.ok()) return cached;
+  ABSL_RETURN_IF_ERROR(cache.status());
   if (!absl::IsNotFound(cached.status())) {
     note(absl::StrCat("weight cache: ", cached.status().message(), "; it is replaced"));
   }
@@ -39,7 +41,7 @@ absl::StatusOr<belay::Program> OpenWithCache(const std::string& path, const Open
   absl::StatusOr<belay::Program> program = OpenTranslated(translated);
   if (!program.ok()) return Annotate(program.status(), path);
   if (translated.converted) {
-    const absl::Status stored = Store(translated, cache);
+    const absl::Status stored = Store(translated, *cache);
     if (!stored.ok()) {
       note(absl::StrCat("weight cache: no entry for ", path, ": ", stored.message()));
     }

@@ -64,7 +64,7 @@ absl::StatusOr<AlignedBuffer> AlignedBuffer::Reserve(uint64_t bytes, BlockAlloca
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (data == MAP_FAILED) return NoMemory(bytes);
   // Only a hint. A huge page would commit the neighbors of a written page.
-  madvise(data, static_cast<size_t>(bytes), MADV_NOHUGEPAGE);
+  if (bytes >= kHugePage) madvise(data, static_cast<size_t>(bytes), MADV_NOHUGEPAGE);
   buffer.allocation_ = data;
   buffer.is_mapped_ = true;
   buffer.data_ = static_cast<std::byte*>(data);

@@ -4,7 +4,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include "runtime/core/whole_pages.h"
 
@@ -45,6 +48,29 @@ void ReadAhead(absl::Span<const std::byte> bytes) {
   const absl::Span<const std::byte> pages = WholePages(bytes);
   if (pages.empty() || AreResident(pages)) return;
   ::madvise(const_cast<std::byte*>(pages.data()), pages.size(), MADV_WILLNEED);
+}
+
+void ReadAheadAll(std::vector<absl::Span<const std::byte>> ranges) {
+  // Three pages of each piece are sampled.
+  constexpr size_t kPiece = size_t{4} << 20;
+  constexpr uintptr_t kGap = 4096;  // padding, which is on the pages of the ranges
+  const auto begin = [](absl::Span<const std::byte> range) {
+    return reinterpret_cast<uintptr_t>(range.data());
+  };
+  std::sort(ranges.begin(), ranges.end(),
+            [&](const auto& a, const auto& b) { return begin(a) < begin(b); });
+  for (size_t i = 0; i < ranges.size();) {
+    const std::byte* const first = ranges[i].data();
+    uintptr_t end = begin(ranges[i]) + ranges[i].size();
+    for (++i; i < ranges.size() && begin(ranges[i]) <= end + kGap; ++i) {
+      end = std::max(end, begin(ranges[i]) + ranges[i].size());
+    }
+    absl::Span<const std::byte> rest =
+        absl::MakeConstSpan(first, end - reinterpret_cast<uintptr_t>(first));
+    for (; !rest.empty(); rest.remove_prefix(std::min(rest.size(), kPiece))) {
+      ReadAhead(rest.first(std::min(rest.size(), kPiece)));
+    }
+  }
 }
 
 }  // namespace belay

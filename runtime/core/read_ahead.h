@@ -3,6 +3,7 @@
 #define BELAY_RUNTIME_CORE_READ_AHEAD_H_
 
 #include <cstddef>
+#include <vector>
 
 #include "absl/types/span.h"
 
@@ -13,6 +14,10 @@ namespace belay {
 // memory, nor below 64 KiB. Takes a few microseconds if three sampled pages are in memory; else may
 // wait until a page is read and the others are queued. Thread-safe.
 void ReadAhead(absl::Span<const std::byte> bytes);
+
+// As ReadAhead of each range, with a few microseconds per 4 MiB instead of per range: ranges that
+// are stored one after another are read together, also small ones.
+void ReadAheadAll(std::vector<absl::Span<const std::byte>> ranges);
 
 }  // namespace belay
 

@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -35,26 +37,59 @@ TEST(ReadAheadTest, MappedFilesKeepTheirContent) {
   EXPECT_EQ(present[20] & 1, 1);
 }
 
-TEST(ReadAheadTest, AbsentPagesAreRead) {
+constexpr size_t kBytes = size_t{4} << 20;
+constexpr int64_t kPages = kBytes / 4096;
+
+// A file that is not in the page cache, except on file systems in memory.
+std::shared_ptr<const MappedFile> AbsentFile() {
   const std::string path = ::testing::TempDir() + "/absent";
-  constexpr size_t kBytes = size_t{4} << 20;
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
-  ASSERT_GE(descriptor, 0);
   const std::string content(kBytes, 'x');
-  ASSERT_EQ(::write(descriptor, content.data(), kBytes), static_cast<ssize_t>(kBytes));
+  EXPECT_EQ(::write(descriptor, content.data(), kBytes), static_cast<ssize_t>(kBytes));
   ::fsync(descriptor);
-  // Has no effect on file systems in memory.
   ::posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED);
   ::close(descriptor);
-  ASSERT_OK_AND_ASSIGN(const auto file, MappedFile::Open(path));
+  return MappedFile::Open(path).value();
+}
+
+int64_t ResidentPages(const MappedFile& file) {
+  std::vector<unsigned char> pages(kPages);
+  EXPECT_EQ(::mincore(const_cast<std::byte*>(file.bytes().data()), kBytes, pages.data()), 0);
+  return std::count_if(pages.begin(), pages.end(), [](unsigned char p) { return (p & 1) != 0; });
+}
+
+void WaitForAllPages(const MappedFile& file) {
+  for (int i = 0; i < 1000 && ResidentPages(file) < kPages; ++i) ::usleep(10000);
+  EXPECT_EQ(ResidentPages(file), kPages);
+}
+
+TEST(ReadAheadTest, AbsentPagesAreRead) {
+  const auto file = AbsentFile();
   ReadAhead(file->bytes());
-  const auto present = [&] {
-    std::vector<unsigned char> pages(kBytes / 4096);
-    EXPECT_EQ(::mincore(const_cast<std::byte*>(file->bytes().data()), kBytes, pages.data()), 0);
-    return std::count_if(pages.begin(), pages.end(), [](unsigned char p) { return (p & 1) != 0; });
-  };
-  for (int i = 0; i < 1000 && present() < 1024; ++i) ::usleep(10000);
-  EXPECT_EQ(present(), 1024);
+  WaitForAllPages(*file);
+}
+
+TEST(ReadAheadTest, SmallRangesInAnyOrderAreReadTogether) {
+  const auto file = AbsentFile();
+  std::vector<absl::Span<const std::byte>> ranges;
+  constexpr size_t kRange = size_t{16} << 10;  // below the least size of one range
+  for (size_t at = 0; at < kBytes; at += kRange) {
+    ranges.push_back(file->bytes().subspan(at, kRange - 64));
+  }
+  ranges.back() = file->bytes().last(kRange);
+  std::swap(ranges.front(), ranges.back());
+  ReadAheadAll(std::move(ranges));
+  WaitForAllPages(*file);
+}
+
+TEST(ReadAheadTest, DistantRangesAreSeparate) {
+  const auto file = AbsentFile();
+  const bool is_cached = ResidentPages(*file) == kPages;  // a file system in memory
+  ReadAheadAll({file->bytes().last(size_t{1} << 20)});
+  for (int i = 0; i < 1000 && ResidentPages(*file) < kPages / 4; ++i) ::usleep(10000);
+  EXPECT_GE(ResidentPages(*file), kPages / 4);
+  if (!is_cached) EXPECT_LT(ResidentPages(*file), kPages / 2);
+  ReadAheadAll({});
 }
 
 TEST(ReadAheadTest, OtherMemoryIsUnchanged) {

@@ -14,7 +14,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/core/checked_math.h"
-#include "runtime/core/read_ahead.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/instruction_source.h"
 #include "runtime/program/metadata_path.h"
@@ -57,9 +56,7 @@ class MethodCode::ProgramNamedData final : public NamedDataMap {
  public:
   explicit ProgramNamedData(const Program& program) : program_(program) {}
   absl::StatusOr<absl::Span<const std::byte>> Find(std::string_view key) const override {
-    const auto found = program_.FindNamedData(key);
-    if (found.ok()) ReadAhead(*found);
-    return found;
+    return program_.FindNamedData(key);
   }
 
  private:
@@ -223,7 +220,8 @@ absl::Status MethodCode::ResolveKernel(const KernelCallPlan& call, size_t instru
   record.kind = Record::Kind::kKernel;
   AddOperands(call.operands, record);
   const std::string& op = plan_->operators[call.op];
-  record.kernel = kernels_->Find(op, record.context);
+  uint64_t bytes = 0;  // of working memory
+  record.kernel = kernels_->Find(op, record.context, &bytes);
   if (record.kernel == nullptr) {
     std::string reason = "no kernel";
     if (kernels_->Contains(op)) {
@@ -238,7 +236,6 @@ absl::Status MethodCode::ResolveKernel(const KernelCallPlan& call, size_t instru
       !IsStatic(plan_->arguments_of(call.operands)) || !IsStatic(plan_->outputs_of(call.operands));
   record.call = calls_needed_;
   calls_needed_ += (record.kernel->call_bytes + kCallAlignment - 1) & ~(kCallAlignment - 1);
-  const uint64_t bytes = record.kernel->ScratchBytes(record.context);
   if (record.is_dynamic && bytes > MethodPlan::kLargestFixedArena &&
       bytes <= program_->limits().reserved_bytes) {
     record.checks_scratch = true;

@@ -15,6 +15,7 @@
 #include "runtime/core/annotate.h"
 #include "runtime/core/read_ahead.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/core/whole_pages.h"
 #include "runtime/executor/movable_outputs.h"
 #include "runtime/executor/state_content.h"
 #include "runtime/program/metadata_path.h"
@@ -84,7 +85,6 @@ void SlotTable::AddMemory(const MethodPlan& plan, MemoryBound& bound) {
 absl::StatusOr<void*> SlotTable::ConstantData(const TensorPlan& tensor, MemoryBudget& memory) {
   const std::byte* data = tensor.constant.data();
   const bool aligned = IsAlignedForElements(data, tensor.dtype);
-  ReadAhead(tensor.constant);
   // Constants are never written: no instruction has one as an output, and CheckMutable() rejects
   // them.
   if (aligned || tensor.constant.empty()) return const_cast<std::byte*>(data);
@@ -98,16 +98,21 @@ absl::StatusOr<void*> SlotTable::ConstantData(const TensorPlan& tensor, MemoryBu
 
 absl::Status SlotTable::MakeSlots(MemoryBudget& memory) {
   const size_t count = plan_.values.size();
-  slots_.resize(count);
+  slots_.reserve(count);  // lists point into it
+  PopulatePages(slots_.data(), count * sizeof(EValue));
   kinds_.resize(count);
   tensor_plans_.resize(count, nullptr);
   tensor_data_.resize(count, nullptr);
   mutated_.resize(count, 0);
   for (const InputPlan& input : plan_.inputs) mutated_[input.value] = input.mutated;
   size_t elements = 0;
+  std::vector<absl::Span<const std::byte>> constants;
   for (const ValuePlan& value : plan_.values) {
     if (const auto* list = std::get_if<ListPlan>(&value)) elements += list->elements.size();
+    const auto* tensor = std::get_if<TensorPlan>(&value);
+    if (tensor != nullptr && !tensor->constant.empty()) constants.push_back(tensor->constant);
   }
+  ReadAheadAll(std::move(constants));
   list_elements_.reserve(elements);  // lists point into it
   lists_.resize(count);
   for (uint32_t v = 0; v < count; ++v) {
@@ -119,10 +124,12 @@ absl::Status SlotTable::MakeSlots(MemoryBudget& memory) {
       }
     } else if (const auto* list = std::get_if<ListPlan>(&value)) {
       EValue* const* first = list_elements_.data() + list_elements_.size();
-      for (const uint32_t element : list->elements) list_elements_.push_back(&slots_[element]);
+      for (const uint32_t element : list->elements) {
+        list_elements_.push_back(slots_.data() + element);
+      }
       lists_[v] = {absl::MakeConstSpan(first, list->elements.size())};
     }
-    slots_[v] = InitialValue(v);
+    slots_.push_back(InitialValue(v));
     kinds_[v] = static_cast<uint8_t>(slots_[v].kind());
   }
   return absl::OkStatus();
