@@ -12,11 +12,6 @@ namespace belay {
 // other memory. The result may be empty.
 absl::Span<const std::byte> WholePages(absl::Span<const std::byte> bytes);
 
-// Asks the system for the pages of memory that is about to be written, all at once instead of with a
-// fault at the first write to each. A hint: it changes no byte, and has no effect below 64 KiB or
-// where the system does not support it.
-void PopulatePages(void* data, size_t bytes);
-
 }  // namespace belay
 
 #endif  // BELAY_RUNTIME_CORE_WHOLE_PAGES_H_

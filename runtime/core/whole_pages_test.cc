@@ -1,9 +1,7 @@
 #include "runtime/core/whole_pages.h"
 
-#include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -31,27 +29,6 @@ TEST(WholePagesTest, ExcludesPartialPages) {
   expect(1, 2 * page - 2, 1, 0);
   expect(1, 10, 0, 0);
   EXPECT_TRUE(WholePages({}).empty());
-}
-
-constexpr size_t kBytes = size_t{1} << 20;
-
-TEST(PopulatePagesTest, AddsPagesAndKeepsContent) {
-  void* const memory =
-      ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(memory, MAP_FAILED);
-  auto* const bytes = static_cast<char*>(memory);
-  bytes[5000] = 'x';
-  PopulatePages(bytes + 100, kBytes - 200);
-  EXPECT_EQ(bytes[5000], 'x');
-  EXPECT_EQ(std::count(bytes, bytes + kBytes, 0), static_cast<ptrdiff_t>(kBytes - 1));
-  ::munmap(memory, kBytes);
-}
-
-TEST(PopulatePagesTest, IgnoresSmallAndMissingMemory) {
-  std::vector<char> small(100, 'x');
-  PopulatePages(small.data(), small.size());
-  EXPECT_EQ(std::count(small.begin(), small.end(), 'x'), 100);
-  PopulatePages(nullptr, 0);
 }
 
 }  // namespace

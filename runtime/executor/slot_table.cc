@@ -15,7 +15,6 @@
 #include "runtime/core/annotate.h"
 #include "runtime/core/read_ahead.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/core/whole_pages.h"
 #include "runtime/executor/movable_outputs.h"
 #include "runtime/executor/state_content.h"
 #include "runtime/program/metadata_path.h"
@@ -99,7 +98,6 @@ absl::StatusOr<void*> SlotTable::ConstantData(const TensorPlan& tensor, MemoryBu
 absl::Status SlotTable::MakeSlots(MemoryBudget& memory) {
   const size_t count = plan_.values.size();
   slots_.reserve(count);  // lists point into it
-  PopulatePages(slots_.data(), count * sizeof(EValue));
   kinds_.resize(count);
   tensor_plans_.resize(count, nullptr);
   tensor_data_.resize(count, nullptr);
