@@ -1,4 +1,5 @@
-// Sums of the columns of one matrix of floats: means over the pixels of a channels-last image.
+// Sums of the columns of one matrix of float32, bfloat16 or float16: means over the pixels of a
+// channels-last image.
 #ifndef BELAY_RUNTIME_KERNELS_REDUCE_COLUMN_SUMS_H_
 #define BELAY_RUNTIME_KERNELS_REDUCE_COLUMN_SUMS_H_
 
@@ -10,10 +11,13 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "runtime/core/checked_math.h"
+#include "runtime/core/dtype.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/kernels/element_copy/convert_run.h"
 #include "runtime/kernels/operands/fold.h"
 #include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/operands/ranges.h"
+#include "runtime/kernels/operands/strided_view.h"
 #include "runtime/kernels/reduce/moments.h"
 
 namespace belay {
@@ -26,15 +30,17 @@ struct ColumnSums {
   // Of all blocks. Two blocks of the most columns fit.
   static constexpr int64_t kMostSums = 8192;
 
-  const float* data = nullptr;
+  static constexpr DTypeSet kTypes = {DType::kFloat32, DType::kBFloat16, DType::kFloat16};
+
+  const TensorView* self = nullptr;
   int64_t rows = 0, row_step = 0, columns = 0;
 
   // nullopt unless the elements of `fold` are rows of adjacent columns, as are those of `out`, with
   // enough rows for two blocks.
   static std::optional<ColumnSums> Of(const Fold& fold, const TensorView& out) {
     const TensorView& self = *fold.self;
-    if (self.dtype != DType::kFloat32 || fold.count() < kLeastRows) return std::nullopt;
-    ColumnSums sums = {.data = self.as<const float>(), .rows = fold.count(), .columns = 1};
+    if (!kTypes.contains(self.dtype) || fold.count() < kLeastRows) return std::nullopt;
+    ColumnSums sums = {.self = &self, .rows = fold.count(), .columns = 1};
     const Strides out_strides = fold.OutputStrides(out);
     for (int d = 0; d < fold.kept.size(); ++d) {
       if (fold.kept[d] == 1) continue;
@@ -59,15 +65,16 @@ struct ColumnSums {
   // Bytes of working memory; an upper bound for all layouts, and for all sizes up to those of `fold`:
   // fewer columns may have more blocks.
   static uint64_t ScratchBytes(const Fold& fold) {
-    if (fold.self->dtype != DType::kFloat32) return 0;
+    if (!kTypes.contains(fold.self->dtype)) return 0;
     constexpr int64_t kMany = std::numeric_limits<int64_t>::max();
     const int64_t rows = NumElements(fold.folded).value_or(kMany);
     const int64_t columns = std::min(NumElements(fold.kept).value_or(kMany), kMostColumns);
     return ScratchBytesOf<double>(std::min(Blocks(rows, 1) * columns, kMostSums));
   }
 
-  // Sets to[i] to the sum of column i, to which finish(sums, count) was applied.
-  absl::Status Run(const KernelContext& context, ReduceLoop loop, float* to,
+  // Sets element i of `out` to the sum of column i, to which finish(sums, count) was applied. `loop`
+  // sums floats.
+  absl::Status Run(const KernelContext& context, ReduceLoop loop, const TensorView& out,
                    absl::FunctionRef<void(double*, int64_t)> finish) const {
     const int64_t blocks = Blocks(rows, columns);
     ABSL_ASSIGN_OR_RETURN(double* const sums,
@@ -78,8 +85,7 @@ struct ColumnSums {
       for (int64_t b = first; b < last; ++b) {
         const int64_t row = rows * b / blocks, end = rows * (b + 1) / blocks;
         for (int64_t c = 0; c < columns; c += kReduceBlock) {
-          loop(data + row * row_step + c, end - row, row_step, std::min(kReduceBlock, columns - c),
-               sums + b * columns + c, nullptr);
+          AddBlock(loop, row, end, c, std::min(kReduceBlock, columns - c), sums + b * columns + c);
         }
       }
     });
@@ -87,11 +93,30 @@ struct ColumnSums {
       for (int64_t c = 0; c < columns; ++c) sums[c] += sums[b * columns + c];
     }
     finish(sums, columns);
-    for (int64_t c = 0; c < columns; ++c) to[c] = static_cast<float>(sums[c]);
+    ConvertRun(DType::kFloat64, sums, out.dtype, out.data, static_cast<size_t>(columns));
     return absl::OkStatus();
   }
 
  private:
+  // Adds columns [column, column + width) of rows [row, end). Converts a few rows at a time.
+  void AddBlock(ReduceLoop loop, int64_t row, int64_t end, int64_t column, int64_t width,
+                double* sums) const {
+    if (self->dtype == DType::kFloat32) {
+      loop(self->as<const float>() + row * row_step + column, end - row, row_step, width, sums,
+           nullptr);
+      return;
+    }
+    constexpr int64_t kRows = 8;
+    alignas(64) float floats[kRows * kReduceBlock];
+    for (int64_t first = row; first < end; first += kRows) {
+      const int64_t count = std::min(kRows, end - first);
+      for (int64_t r = 0; r < count; ++r) {
+        LoadFloats(self->dtype, ElementAddress(*self, (first + r) * row_step + column),
+                   static_cast<size_t>(width), floats + r * kReduceBlock);
+      }
+      loop(floats, count, kReduceBlock, width, sums, nullptr);
+    }
+  }
   // 0 for too few rows, or an even number, which two threads divide equally. Few blocks of many
   // columns, whose sums would leave the first-level cache.
   static int64_t Blocks(int64_t rows, int64_t columns) {

@@ -154,9 +154,9 @@ void SumInto(const KernelContext& context, const Fold& fold, ReduceOp op, const 
 absl::Status SumFloats(const KernelContext& context, const Fold& fold, const TensorView& out,
                        const Finish& finish = {}) {
   const std::optional<ColumnSums> columns =
-      out.dtype == DType::kFloat32 ? ColumnSums::Of(fold, out) : std::nullopt;
+      ColumnSums::kTypes.contains(out.dtype) ? ColumnSums::Of(fold, out) : std::nullopt;
   if (columns.has_value()) {
-    return columns->Run(context, FindReduceLoop(ReduceOp::kSum, DType::kFloat32), out.as<float>(),
+    return columns->Run(context, FindReduceLoop(ReduceOp::kSum, DType::kFloat32), out,
                         [&](double* totals, int64_t n) { finish.Apply(totals, n); });
   }
   SumInto<double>(context, fold, ReduceOp::kSum, out, finish);

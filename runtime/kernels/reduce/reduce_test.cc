@@ -269,16 +269,18 @@ TEST(ReduceTest, ColumnsOfManyRows) {
   KernelComparison comparison;
   for (const Row& row : kRows) {
     if (row.op != "aten.sum.dim_IntList" && row.op != "aten.mean.dim") continue;
-    for (int64_t rows : {31, 32, 33, 191, 255, 257, 1100}) {
-      for (int64_t columns : {2, 17, 1024, 1030}) {
-        ASSERT_TRUE(comparison.Compare(
-            CallOf(row, {DType::kFloat32, {rows, columns}}, {0}, rows % 2 == 0)));
+    for (DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kFloat16}) {
+      for (int64_t rows : {31, 32, 33, 191, 255, 257, 1100}) {
+        for (int64_t columns : {2, 17, 1024, 1030}) {
+          ASSERT_TRUE(
+              comparison.Compare(CallOf(row, {dtype, {rows, columns}}, {0}, rows % 2 == 0)));
+        }
       }
-    }
-    for (const Sizes& image :
-         {Sizes{1, 19, 8, 8}, Sizes{1, 40, 28, 27}, Sizes{2, 19, 8, 8}, Sizes{1, 1, 16, 16}}) {
-      ASSERT_TRUE(comparison.Compare(CallOf(
-          row, {DType::kFloat32, image, Layout::kChannelsLast, Values::kWide}, {2, 3}, true)));
+      for (const Sizes& image :
+           {Sizes{1, 19, 8, 8}, Sizes{1, 40, 28, 27}, Sizes{2, 19, 8, 8}, Sizes{1, 1, 16, 16}}) {
+        ASSERT_TRUE(comparison.Compare(
+            CallOf(row, {dtype, image, Layout::kChannelsLast, Values::kWide}, {2, 3}, true)));
+      }
     }
     ASSERT_TRUE(comparison.Compare(
         CallOf(row, {DType::kFloat32, {64, 4100}}, {0}, false)));  // too many columns
