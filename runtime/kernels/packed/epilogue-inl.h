@@ -57,11 +57,17 @@ HWY_INLINE hn::Vec<D> LoadSome(D d, const BFloat16* from, size_t count) {
   return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(d32, some)));
 }
 
+// Whether an instruction rounds floats to bfloat16, to nearest even. It flushes subnormal numbers to 0
+// and keeps the upper bits of NaN.
+constexpr bool kRoundsToBFloat16 = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_ZEN4;
+
 // Rounds to the nearest value of T, as FloatToBFloat16Bits does.
 template <class T, class D>
 HWY_INLINE hn::Vec<D> RoundTo(D d, hn::Vec<D> x) {
   if constexpr (std::is_same_v<T, float>) {
     return x;
+  } else if constexpr (kRoundsToBFloat16) {
+    return hn::PromoteTo(d, hn::DemoteTo(hn::Rebind<hwy::bfloat16_t, D>(), x));
   } else {
     const hn::RebindToUnsigned<D> d32;
     const auto bits = hn::BitCast(d32, x);
@@ -85,9 +91,15 @@ HWY_INLINE void StoreSome(D d, hn::Vec<D> x, float* to, size_t count) {
 template <class D>
 HWY_INLINE void StoreSome(D d, hn::Vec<D> x, BFloat16* to, size_t count) {
   const hn::Rebind<uint16_t, D> d16;
-  const hn::RebindToUnsigned<D> d32;
-  const auto rounded = hn::BitCast(d32, RoundTo<BFloat16>(d, x));
-  const auto bits = hn::TruncateTo(d16, hn::ShiftRight<16>(rounded));
+  const auto bits = [&]() HWY_ATTR {
+    if constexpr (kRoundsToBFloat16) {
+      return hn::BitCast(d16, hn::DemoteTo(hn::Rebind<hwy::bfloat16_t, D>(), x));
+    } else {
+      const hn::RebindToUnsigned<D> d32;
+      const auto rounded = hn::BitCast(d32, RoundTo<BFloat16>(d, x));
+      return hn::TruncateTo(d16, hn::ShiftRight<16>(rounded));
+    }
+  }();
   auto* at = reinterpret_cast<uint16_t*>(to);
   if (count >= hn::Lanes(d)) {
     hn::StoreU(bits, d16, at);
@@ -111,7 +123,8 @@ HWY_INLINE hn::Vec128<float, kLanes> AboveFloor(hn::Vec128<float, kLanes> x) {
 #endif
 
 // x * sigmoid(x). Absolute error: 4 * 2^-24 * |x|, and 2^-118 below -87. -inf gives about 0, the limit.
-template <class D, class V>
+// The error of results that are rounded to bfloat16 is below 2^-12 * |x| before they are.
+template <class T, class D, class V>
 HWY_INLINE V Silu(D d, V x) {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
   // 1 / (1 + 2^y) with y = -x log2(e). Rounding y costs |y| * 2^-25 of 2^y, whose share of the result is
@@ -119,11 +132,20 @@ HWY_INLINE V Silu(D d, V x) {
   // minimax polynomial with a relative error of 7.4e-9. Max gives its second operand where one is NaN.
   const V low = hn::Max(hn::Set(d, -87.0f), x), y = hn::Mul(low, hn::Set(d, -1.44269504088896341f));
   const V fraction = AboveFloor(y);
+  const V one = hn::Set(d, 1.0f);
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    // P has an error of 7.5e-5, and the approximation of the reciprocal one of 2^-14.
+    V p = hn::Set(d, 0.07802452f);
+    for (const float c : {0.22606716f, 0.69583356f, 0.9999252f}) {
+      p = hn::MulAdd(p, fraction, hn::Set(d, c));
+    }
+    return hn::Mul(low, hn::ApproximateReciprocal(hn::Add(TimesPowerOf2(p, y), one)));
+  }
   V p = hn::Set(d, 0.00021702256f);
   for (const float c : {0.0012439688f, 0.009678841f, 0.05548334f, 0.24022983f, 0.693147f, 1.0f}) {
     p = hn::MulAdd(p, fraction, hn::Set(d, c));
   }
-  const V one = hn::Set(d, 1.0f), sum = hn::Add(TimesPowerOf2(p, y), one);
+  const V sum = hn::Add(TimesPowerOf2(p, y), one);
   // One step of Newton's method doubles the 14 bits of the approximation.
   const V r = hn::ApproximateReciprocal(sum);
   return hn::Mul(low, hn::MulAdd(hn::NegMulAdd(sum, r, one), r, r));
@@ -152,7 +174,7 @@ HWY_INLINE V Gelu(D d, V value) {
   return hn::MulAdd(low, half_erf, hn::Mul(low, hn::Set(d, 0.5f)));
 }
 
-template <class D, class V>
+template <class T, class D, class V>
 HWY_INLINE V Activate(D d, V x, Activation activation) {
   const auto half = hn::Set(d, 0.5f), one = hn::Set(d, 1.0f);
   const auto hardsigmoid = [&]() HWY_ATTR {
@@ -171,7 +193,7 @@ HWY_INLINE V Activate(D d, V x, Activation activation) {
     case Activation::kHardswish:
       return hn::Mul(x, hardsigmoid());
     case Activation::kSilu:
-      return Silu(d, x);
+      return Silu<T>(d, x);
     case Activation::kGelu:
       return Gelu(d, x);
     case Activation::kGeluTanh: {
@@ -223,12 +245,12 @@ HWY_NOINLINE void FinishTile(const EpilogueOn<T>& e, const T* other, T* c, size_
   // them again, costs as much as the activation itself.
   if (e.activation == Activation::kHardswish) {
     return FinishTileWith(e, other, c, ldc, rows, columns,
-                          [&](V x) HWY_ATTR { return Activate(d, x, Activation::kHardswish); });
+                          [&](V x) HWY_ATTR { return Activate<T>(d, x, Activation::kHardswish); });
   }
-  if constexpr (kHasManyRegisters && std::is_same_v<T, float>) {
+  if constexpr (kHasManyRegisters) {
     if (e.activation == Activation::kSilu) {
       return FinishTileWith(e, other, c, ldc, rows, columns,
-                            [&](V x) HWY_ATTR { return Silu(d, x); });
+                            [&](V x) HWY_ATTR { return Silu<T>(d, x); });
     }
     if (e.activation == Activation::kGelu) {
       return FinishTileWith(e, other, c, ldc, rows, columns,
@@ -236,7 +258,7 @@ HWY_NOINLINE void FinishTile(const EpilogueOn<T>& e, const T* other, T* c, size_
     }
   }
   FinishTileWith(e, other, c, ldc, rows, columns,
-                 [&](V x) HWY_ATTR { return Activate(d, x, e.activation); });
+                 [&](V x) HWY_ATTR { return Activate<T>(d, x, e.activation); });
 }
 
 }  // namespace HWY_NAMESPACE

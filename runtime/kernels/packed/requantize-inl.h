@@ -196,7 +196,7 @@ inline HWY_NOINLINE void FinishSums(const QuantizedEpilogue& e, size_t column, c
     const auto bias = e.bias == nullptr ? hn::Zero(df) : hn::LoadN(df, e.bias + column + j, count);
     for (size_t r = 0; r < rows; ++r) {
       const auto sum = hn::ConvertTo(df, hn::Load(d, sums + r * stride + j));
-      const auto y = Activate(df, hn::Add(hn::Mul(sum, scale), bias), e.activation);
+      const auto y = Activate<float>(df, hn::Add(hn::Mul(sum, scale), bias), e.activation);
       const size_t at = r * ldc + column + j;
       if (e.quantizes) {
         hn::StoreN(quantizer(y), hn::Rebind<uint8_t, decltype(d)>(), static_cast<uint8_t*>(c) + at,

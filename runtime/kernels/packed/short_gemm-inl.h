@@ -59,7 +59,7 @@ HWY_NOINLINE void CompleteShort(const ShortGemmArgs& g, size_t row, size_t colum
   const bool clamps = e.activation == Activation::kNone || is_hardswish;
   const V low = hn::Set(d, e.low), high = hn::Set(d, e.high);
   const auto complete = [&](V y) HWY_ATTR {
-    if (is_hardswish) y = Activate(d, y, Activation::kHardswish);
+    if (is_hardswish) y = Activate<float>(d, y, Activation::kHardswish);
     return clamps ? ClampKeepingNaN(d, y, low, high) : y;
   };
   sums += skip * stride;
