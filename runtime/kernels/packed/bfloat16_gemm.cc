@@ -7,13 +7,13 @@
 #endif
 
 #include "runtime/kernels/amx.h"
-#include "runtime/kernels/supported_targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/packed/bfloat16_gemm.cc"
 #include "hwy/foreach_target.h"
 // Must come after foreach_target.h.
 #include "hwy/highway.h"
+#include "runtime/kernels/packed/bfloat16_dispatch.h"
 #include "runtime/kernels/packed/packed_gemm-inl.h"
 
 #ifndef BELAY_RUNTIME_KERNELS_PACKED_WIDENED_ROWS_
@@ -86,7 +86,7 @@ HWY_INLINE OutputTile<BFloat16> OutputOf(const BFloat16GemmArgs& g, size_t row, 
 constexpr size_t kLeastAmxRows = 4;
 
 bool CanUseAmx(const BFloat16GemmArgs& g) {
-  return g.m >= kLeastAmxRows && g.k * g.taps > 0 &&
+  return g.m >= kLeastAmxRows && g.k * g.taps > 0 && g.groups == 1 && g.run == 0 &&
          (g.row_pointers == nullptr || g.copy != nullptr) && UsesAmx();
 }
 
@@ -206,7 +206,7 @@ void MultiplyBFloat16(const BFloat16GemmArgs& g, size_t first_row, size_t last_r
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL
   if (CanUseAmx(g)) return MultiplyByTiles(g, first_row, last_row, first_column, last_column);
 #endif
-  if (g.widened != nullptr && g.m >= kLeastWidenedRows && g.run == 0) {
+  if (g.widened != nullptr && g.m >= kLeastWidenedRows && g.groups == 1 && g.run == 0) {
     return MultiplyWidened(g, first_row, last_row, first_column, last_column);
   }
   Budget::Pace pace;
@@ -228,16 +228,6 @@ CheckedInt BFloat16CopySize(int64_t k, int64_t taps) {
 HWY_EXPORT(HasDots);
 HWY_EXPORT(MultiplyBFloat16);
 namespace {
-
-// Highway offers AVX3_ZEN4 to AMD's CPUs only. Sapphire Rapids has its instructions, and code for its own
-// target would be the same.
-#if HWY_TARGETS & HWY_AVX3_ZEN4
-bool UsesZen4Code() { return (SupportedTargets() & HWY_AVX3_SPR) != 0; }
-#define BELAY_BFLOAT16_DISPATCH(function) \
-  (UsesZen4Code() ? &N_AVX3_ZEN4::function : HWY_DYNAMIC_POINTER(function))
-#else
-#define BELAY_BFLOAT16_DISPATCH(function) (HWY_DYNAMIC_POINTER(function))
-#endif
 
 bool IsIntel() {
 #if HWY_ARCH_X86

@@ -19,19 +19,22 @@
 
 namespace belay {
 
-struct DepthwiseArgs : DepthwiseGeometry {
-  const float* in = nullptr;
+template <class T>
+struct DepthwiseArgsOn : DepthwiseGeometry {
+  const T* in = nullptr;
   const float* weight = nullptr;  // PackedDepthwiseSize(channels, taps) floats
   // Distance of the taps of two panels of channels of `weight`, in taps; for a plane of a volume's window,
   // the taps of the volume's window. 0: those of this window.
   int64_t weight_taps = 0;
-  float* out = nullptr;  // epilogue.other has the same layout
-  EpilogueF32 epilogue = {};
+  T* out = nullptr;  // epilogue.other has the same layout
+  EpilogueOn<T> epilogue = {};
   // Ring buffer of rows: row y is stored at row y & mask. A mask is a power of two minus one; the
   // buffer has at least the rows that one row of results reads. All bits set: no ring buffer. Only
   // for one image.
   int64_t in_row_mask = -1, out_row_mask = -1;
 };
+
+using DepthwiseArgs = DepthwiseArgsOn<float>;
 
 // Computes rows [first, last) of the batch * out_height rows of results. `out` may alias
 // epilogue.other, but no input.

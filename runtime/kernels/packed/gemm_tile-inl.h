@@ -160,6 +160,36 @@ HWY_INLINE void Step(const BFloat16* const* a, size_t p, const BFloat16* HWY_RES
 #endif
 }
 
+template <size_t kRows>
+HWY_INLINE void TwoSteps(const BFloat16* const* a, size_t p, const BFloat16* HWY_RESTRICT b,
+                         size_t row, Accumulators<kRows, 1>& sums) {
+#if HWY_NATIVE_DOT_BF16 && HWY_TARGET != HWY_NEON_WITHOUT_AES
+  const TagF32 d;
+  const hn::RebindToUnsigned<TagF32> d32;
+  const hn::Repartition<uint16_t, TagF32> d16;
+  const hn::Repartition<hwy::bfloat16_t, TagF32> pairs;
+  const auto* words = reinterpret_cast<const uint16_t*>(b);
+  const auto first = hn::BitCast(pairs, hn::LoadU(d16, words));
+  const auto second = hn::BitCast(pairs, hn::LoadU(d16, words + row));
+  const auto word = [&](const BFloat16* from) HWY_ATTR {
+    uint32_t bits;
+    hwy::CopyBytes<sizeof(bits)>(from, &bits);
+    return hn::BitCast(pairs, hn::Set(d32, bits));
+  };
+  HWY_UNROLL(kRows)
+  for (size_t r = 0; r < kRows; ++r) {
+    const BFloat16* x = a[r] + 2 * p;
+    V unused = hn::Zero(d);
+    V& sum = sums.at[r][0];
+    sum = hn::ReorderWidenMulAccumulate(d, word(x), first, sum, unused);
+    sum = hn::ReorderWidenMulAccumulate(d, word(x + 2), second, sum, unused);
+  }
+#else
+  Step(a, p, b, sums);
+  Step(a, p + 1, b + row, sums);
+#endif
+}
+
 // Whether accumulators of a K block start from the result of the block before. With a factor, that is
 // added at the end instead.
 template <class T>
@@ -283,7 +313,7 @@ HWY_INLINE void Tile(const ProductArgs<T>& g, const T* const* HWY_RESTRICT rows,
         for (size_t i = 0; i < prefetch.lines; ++i, next += kLine * kTerms<T>) {
           hwy::Prefetch(next);
         }
-        if constexpr (kTerms<T> == 1 && kVectors == 1 && kRows > 8) {
+        if constexpr (kVectors == 1 && kRows > 8) {
           for (; p + 2 <= end; p += 2, b += 2 * row) TwoSteps(a, p, b, row, sums[0]);
         }
         for (; p < end; ++p, b += row) Step(a, p, b, sums[0]);

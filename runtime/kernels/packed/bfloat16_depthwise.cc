@@ -1,0 +1,34 @@
+#include "runtime/kernels/packed/bfloat16_depthwise.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/packed/bfloat16_depthwise.cc"
+#include "hwy/foreach_target.h"
+// Must come after foreach_target.h.
+#include "hwy/highway.h"
+#include "runtime/core/flush_subnormals.h"
+#include "runtime/kernels/packed/bfloat16_dispatch.h"
+#include "runtime/kernels/packed/depthwise-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace belay {
+namespace HWY_NAMESPACE {
+
+void BFloat16DepthwiseRows(const BFloat16DepthwiseArgs& g, int64_t first, int64_t last) {
+  DepthwiseRowsOn(g, first, last);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace belay
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace belay {
+
+HWY_EXPORT(BFloat16DepthwiseRows);
+void DepthwiseRows(const BFloat16DepthwiseArgs& args, int64_t first, int64_t last) {
+  const FlushSubnormals flush;
+  BELAY_BFLOAT16_DISPATCH(BFloat16DepthwiseRows)(args, first, last);
+}
+
+}  // namespace belay
+#endif  // HWY_ONCE
