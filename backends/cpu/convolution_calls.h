@@ -29,6 +29,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/calls.h"
 #include "runtime/core/checked_math.h"
+#include "runtime/core/dtype.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel_interface/shape_rules/convolution.h"
 #include "runtime/kernels/packed/narrow_groups.h"
@@ -138,15 +139,17 @@ struct GeneralConvolutionCall {
   VolumeWindow window;
   EpilogueCall<Arguments> epilogue;
 
-  static absl::StatusOr<GeneralConvolutionCall> Read(const Arguments& arguments) {
+  // `types` are those of the input, the weight and the result.
+  static absl::StatusOr<GeneralConvolutionCall> Read(const Arguments& arguments,
+                                                     DTypeSet types = kFloat) {
     GeneralConvolutionCall call;
-    ABSL_ASSIGN_OR_RETURN(call.input, arguments.Tensor("input", kFloat));
-    ABSL_ASSIGN_OR_RETURN(call.weight, arguments.Tensor("weight", kFloat));
+    ABSL_ASSIGN_OR_RETURN(call.input, arguments.Tensor("input", types));
+    ABSL_ASSIGN_OR_RETURN(call.weight, arguments.Tensor("weight", types));
     ABSL_ASSIGN_OR_RETURN(call.out_channels, ReadFeatures(arguments, "out_channels"));
     ABSL_ASSIGN_OR_RETURN(call.groups, ReadFeatures(arguments, "groups"));
     ABSL_ASSIGN_OR_RETURN(call.transposed, arguments.Bool("transposed"));
     ABSL_RETURN_IF_ERROR(call.ReadWindow(arguments));
-    ABSL_ASSIGN_OR_RETURN(call.epilogue, EpilogueCall<Arguments>::Read(arguments));
+    ABSL_ASSIGN_OR_RETURN(call.epilogue, EpilogueCall<Arguments>::Read(arguments, types));
     if (call.out_channels % call.groups == 0) return call;
     return absl::InvalidArgumentError(absl::StrCat("groups: expected a divisor of out_channels ",
                                                    call.out_channels, ", got ", call.groups));

@@ -95,8 +95,8 @@ struct ConvolutionMemory {
   }
 };
 
-// A convolution of images or volumes as convolution_calls.h describes it. T is float, or bfloat16 with
-// one group and one phase.
+// A convolution of images or volumes as convolution_calls.h describes it. Groups of
+// bfloat16 are not narrow, and of an even number of channels.
 template <class T>
 struct ConvolutionArgs {
   const TensorView& input;    // PatchWayOf
@@ -270,7 +270,7 @@ class Convolution {
 
   // Whether the groups are multiplied by NarrowGroupsRange.
   bool IsNarrow(const ProductArgs<T>& g) const {
-    return g.k != 0 &&
+    return std::is_same_v<T, float> && g.k != 0 &&
            IsNarrowGroup(args_.groups, static_cast<int64_t>(g.k), static_cast<int64_t>(g.n));
   }
 

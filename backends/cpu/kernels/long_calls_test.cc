@@ -87,6 +87,7 @@ std::vector<TextCall> LongCalls() {
       Grouped("[1,12,512,64]:l", "12", Packed("f32[]", 9 * 4 * 16)),
       OverImages(ValidCall("winograd_conv2d"), *PackedWinogradSize(WinogradTile::k4x4, 1, 16, 16)),
       OverImages(ValidCall("depthwise_conv2d"), *PackedDepthwiseSize(16, 9)),
+      OverImages(ValidCall("bfloat16_depthwise_conv2d"), *PackedDepthwiseSize(16, 9)),
       OverImages(ValidCall("quantized_conv2d"), *PackedQuantizedMatrixSize(9, 16, 16)),
       OverImages(ValidCall("quantized_grouped_conv2d"), *PackedQuantizedGroupsSize(9, 2, 8, 8)),
       OverImages(ValidCall("quantized_depthwise_conv2d"), *PackedQuantizedDepthwiseSize(16, 3, 3)),

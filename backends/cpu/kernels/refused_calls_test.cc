@@ -381,8 +381,9 @@ TEST(RefusedCalls, Windows) {
   const int64_t most = int64_t{1} << 24;
   for (const TextCall& call :
        {ValidCall("conv2d"), ValidCall("bfloat16_conv2d"), ValidCall("depthwise_conv2d"),
-        ValidCall("quantized_conv2d"), ValidCall("quantized_grouped_conv2d"),
-        ValidCall("quantized_depthwise_conv2d"), ValidCall("max_pool2d")}) {
+        ValidCall("bfloat16_depthwise_conv2d"), ValidCall("quantized_conv2d"),
+        ValidCall("quantized_grouped_conv2d"), ValidCall("quantized_depthwise_conv2d"),
+        ValidCall("max_pool2d")}) {
     SCOPED_TRACE(call.op);
     const std::string_view type = DTypeOf(call["input"]);
     ExpectRefused(
@@ -409,6 +410,11 @@ TEST(RefusedCalls, Windows) {
   ExpectRefused(ValidCall("bfloat16_conv2d"),
                 {{"input", "bf16[1,9,5,4]:l", "even number of channels, or fewer than 8, got 9"},
                  {"other", "f32[1,8,3,4]:l", "other: expected"}});
+  ExpectRefused(ValidCall("bfloat16_convolution"),
+                {{"input", "bf16[1,6,3,4]:l", "expected groups of an even number of channels"},
+                 {"input", "bf16[1,8,3,4]:l", "that are not narrow, got 2 groups of 4 channels"},
+                 {"input", "f32[1,12,3,4]:l", "input: expected"},
+                 {"weight", "bf16[5]", "weight: expected the packed shape ["}});
   for (const TextCall& call :
        {ValidCall("conv2d"), ValidCall("bfloat16_conv2d"), ValidCall("quantized_conv2d")}) {
     ExpectRefused(

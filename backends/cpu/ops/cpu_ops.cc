@@ -182,6 +182,19 @@ constexpr OpDef kRows[] = {
      .meta = &MetaKernel<&Conv2dMeta<BFloat16Conv2dCall<MetaArguments>, DType::kBFloat16>>,
      .dtypes = kBFloat16Types,
      .tolerance = {8e-3, 1e-6}},
+    {.schema = "belay_cpu::bfloat16_depthwise_conv2d(Tensor input, Tensor weight, Tensor? bias, "
+               "Tensor? other, int[] kernel_size, int[] stride, int[] padding, int[] dilation, "
+               "str activation, str combine, float low, float high) -> Tensor",
+     .meta = &MetaKernel<&Conv2dMeta<BFloat16DepthwiseConv2dCall<MetaArguments>, DType::kBFloat16>>,
+     .dtypes = "input:A weight:B bias:B other:A ->:A A={bf16} B={f32}",
+     .tolerance = {8e-3, 1e-6}},
+    {.schema = "belay_cpu::bfloat16_convolution(Tensor input, Tensor weight, Tensor? bias, "
+               "Tensor? other, int out_channels, int groups, bool transposed, int[] kernel_size, "
+               "int[] stride, int[] padding, int[] output_padding, int[] dilation, str activation, "
+               "str combine, float low, float high) -> Tensor",
+     .meta = &MetaKernel<&Conv2dMeta<BFloat16ConvolutionCall<MetaArguments>, DType::kBFloat16>>,
+     .dtypes = kBFloat16Types,
+     .tolerance = {8e-3, 1e-6}},
     {.schema = "belay_cpu::conv2d_chain(Tensor input, Tensor[] weights, Tensor?[] biases, "
                "Tensor? other, int[] out_channels, int[] kernel_size, int[] stride, int[] padding, "
                "int[] dilation, str activations, str combine, float[] low, float[] high) -> Tensor",

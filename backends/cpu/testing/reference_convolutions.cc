@@ -1,6 +1,7 @@
 // Reference kernels of float32 and bfloat16 convolutions and of pooling.
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -36,7 +37,7 @@ double ConvolutionSum(const TensorView& input, const TensorView& packed, const W
   ForEachTap(window, in, index, [&](int64_t tap, Sizes at, bool inside) {
     if (!inside) return;
     if (depthwise) {
-      sum += At(input, at) * weight_at(tap, 0, index[1]);
+      sum += FloatAt(input, at) * weight_at(tap, 0, index[1]);
       return;
     }
     for (at[1] = 0; at[1] < in[1]; ++at[1]) {
@@ -63,6 +64,14 @@ absl::Status RunBFloat16Conv2d(KernelContext& context,
   });
 }
 
+absl::Status RunBFloat16DepthwiseConv2d(KernelContext& context,
+                                        const BFloat16DepthwiseConv2dCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  return ForEachResult<BFloat16>(context, shape, call.epilogue, 1, [&](const Sizes& index) {
+    return ConvolutionSum(*call.input, *call.weight, call.window, /*depthwise=*/true, index);
+  });
+}
+
 template <bool kDepthwise>
 absl::Status RunConv2d(KernelContext& context,
                        const Conv2dCall<KernelArguments, kDepthwise>& call) {
@@ -86,16 +95,28 @@ double GroupElement(const float* packed, int64_t k, int64_t n, int64_t groups, i
   return packed[(panel * k + p) * kPanelColumns + column];
 }
 
-absl::Status RunConvolution(KernelContext& context,
-                            const GeneralConvolutionCall<KernelArguments>& call) {
+// Element (p, j) of group `group` of groups in VNNI-2 layout.
+double GroupElement(const BFloat16* packed, int64_t k, int64_t n, int64_t groups, int64_t group,
+                    int64_t p, int64_t j) {
+  const bool pairs = groups > 1 && n <= kNarrowGroup;
+  const int64_t column = pairs ? group % 2 * kNarrowGroup + j : j % kPanelColumns;
+  const int64_t panel =
+      pairs ? group / 2 : group * ((n + kPanelColumns - 1) / kPanelColumns) + j / kPanelColumns;
+  return static_cast<float>(packed[((panel * k + p) / 2 * kPanelColumns + column) * 2 + p % 2]);
+}
+
+template <class T, class Call>
+absl::Status RunConvolution(KernelContext& context, const Call& call) {
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   const Sizes& in = call.input->sizes;
   const auto& axes = call.window.axes;
   const int spatial = call.window.spatial;
-  const int64_t k = in[1] / call.groups, n = call.out_channels / call.groups;
+  constexpr bool kPairs = std::is_same_v<T, BFloat16>;
+  const int64_t channels = in[1] / call.groups, n = call.out_channels / call.groups;
+  const int64_t k = kPairs ? PairedChannels(channels) : channels;
   const bool narrow = IsNarrowGroup(call.groups, k, n);
   const int64_t row = PackedTapFloats(call.groups, k, call.out_channels);
-  return ForEachResult(context, shape, call.epilogue, 1, [&](const Sizes& index) {
+  return ForEachResult<T>(context, shape, call.epilogue, 1, [&](const Sizes& index) {
     const int64_t group = index[1] / n;
     double sum = 0;
     for (int64_t z = 0; z < axes[0].kernel; ++z) {
@@ -129,19 +150,20 @@ absl::Status RunConvolution(KernelContext& context,
               before[s] += t % step < first[s];
             }
           }
-          const float* packed = call.weight->as<const float>() +
-                                (before[0] * axes[1].kernel * axes[2].kernel +
-                                 taps[0] * (before[1] * axes[2].kernel + taps[1] * before[2])) *
-                                    k * row;
+          const T* packed = call.weight->template as<const T>() +
+                            (before[0] * axes[1].kernel * axes[2].kernel +
+                             taps[0] * (before[1] * axes[2].kernel + taps[1] * before[2])) *
+                                k * row;
           const int64_t i = (number[0] * taps[1] + number[1]) * taps[2] + number[2];
-          for (int64_t c = 0; c < k; ++c) {
-            at[1] = group * k + c;
+          for (int64_t c = 0; c < channels; ++c) {
+            at[1] = group * channels + c;
             const int64_t depth = taps[0] * taps[1] * taps[2] * k, p = i * k + c;
             const double w =
-                narrow ? packed[(index[1] / kDepthwiseChannels * depth + p) * kDepthwiseChannels +
-                                index[1] % kDepthwiseChannels]
+                narrow ? double{packed[(index[1] / kDepthwiseChannels * depth + p) *
+                                           kDepthwiseChannels +
+                                       index[1] % kDepthwiseChannels]}
                        : GroupElement(packed, depth, n, call.groups, group, p, index[1] % n);
-            sum += At(*call.input, at) * w;
+            sum += FloatAt(*call.input, at) * w;
           }
         }
       }
@@ -274,6 +296,10 @@ constexpr Kernel kKernels[] = {
                                   "input weight bias other out_channels kernel_size stride padding "
                                   "dilation activation combine low high",
                                   "BFloat16Conv2dReference", KernelEngine::kReference),
+    KernelRow<&RunBFloat16DepthwiseConv2d>(
+        "belay_cpu.bfloat16_depthwise_conv2d.default",
+        "input weight bias other kernel_size stride padding dilation activation combine low high",
+        "BFloat16DepthwiseConv2dReference", KernelEngine::kReference),
     KernelRow<&RunWinogradConv2d>("belay_cpu.winograd_conv2d.default",
                                   "input weight bias other out_channels kernel_size stride padding "
                                   "dilation activation combine low high",
@@ -283,11 +309,17 @@ constexpr Kernel kKernels[] = {
                                        "kernel_size stride padding output_padding dilation "
                                        "activation combine low high",
                                        "WinogradConvolutionReference", KernelEngine::kReference),
-    KernelRow<&RunConvolution>("belay_cpu.convolution.default",
-                               "input weight bias other out_channels groups transposed "
-                               "kernel_size stride padding output_padding dilation activation "
-                               "combine low high",
-                               "ConvolutionReference", KernelEngine::kReference),
+    KernelRow<&RunConvolution<BFloat16, BFloat16ConvolutionCall<KernelArguments>>>(
+        "belay_cpu.bfloat16_convolution.default",
+        "input weight bias other out_channels groups transposed kernel_size stride padding "
+        "output_padding dilation activation combine low high",
+        "BFloat16ConvolutionReference", KernelEngine::kReference),
+    KernelRow<&RunConvolution<float, GeneralConvolutionCall<KernelArguments>>>(
+        "belay_cpu.convolution.default",
+        "input weight bias other out_channels groups transposed "
+        "kernel_size stride padding output_padding dilation activation "
+        "combine low high",
+        "ConvolutionReference", KernelEngine::kReference),
     KernelRow<&RunConv2dChain>(
         "belay_cpu.conv2d_chain.default",
         "input weights biases other out_channels kernel_size stride padding dilation activations "

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "backends/cpu/aot/constant_view.h"
+#include "backends/cpu/aot/passes/bfloat16_forms.h"
 #include "backends/cpu/aot/passes/epilogue_arguments.h"
 #include "backends/cpu/aot/passes/lower_nodes.h"
 #include "backends/cpu/aot/passes/packed_constants.h"
@@ -72,7 +73,9 @@ class Conv2dLowering : NodeLowering {
  private:
   // convolution(x, W, b), W and b constant               ->  conv2d(x, packed W, b)
   //   depthwise, bfloat16, cheaper by Winograd          ->  depthwise_, bfloat16_, winograd_conv2d
+  //   depthwise of bfloat16                             ->  bfloat16_depthwise_conv2d
   //   grouped, transposed or over volumes               ->  convolution(x, packed W, b)
+  //     of bfloat16                                     ->  bfloat16_convolution(x, packed W, b)
   //     with dequantize(W)                              ->  aten.convolution(x, float32 W, b), lowered
   //                                                         by the next run of the pass
   // convolution(dequantize(q), dequantize(W), b)         ->  quantized_conv2d(q, packed W, b)
@@ -87,8 +90,8 @@ class Conv2dLowering : NodeLowering {
         weight.has_value() ? std::nullopt : forms_.Constant(node.argument("weight"));
     if (quantized.has_value()) weight = quantized->elements;
     // bfloat16 convolutions without a kernel are widened later (widen_products.h).
-    const bool pairs = images != nullptr && images->dtype == DType::kBFloat16;
-    if (pairs && !HasPairs(node, weight)) return false;
+    const bool narrow = images != nullptr && images->dtype == DType::kBFloat16;
+    if (narrow && !HasBFloat16Kernel(node, weight)) return false;
     const int64_t* groups = node.argument("groups").get_if<int64_t>();
     const bool* transposed = node.argument("transposed").get_if<bool>();
     const bool general = groups != nullptr && transposed != nullptr &&
@@ -105,7 +108,7 @@ class Conv2dLowering : NodeLowering {
                           Argument(floats));
       return true;
     }
-    if (images == nullptr || (images->dtype != DType::kFloat32 && !pairs) || images->rank() != 4) {
+    if (images == nullptr || (images->dtype != DType::kFloat32 && !narrow) || images->rank() != 4) {
       return Leave(id, "only float32 images are supported with packed weights");
     }
     if (!weight.has_value() || weight->rank() != 4 || !weight->ToTensor().has_value()) {
@@ -151,7 +154,7 @@ class Conv2dLowering : NodeLowering {
       }
       source = Unpadded({form->input, source.padding}, form->zero_point);
       form->input = source.value;
-    } else if (pairs) {
+    } else if (narrow) {
       if (!bias.is_none()) {
         ABSL_ASSIGN_OR_RETURN(bias, constants_.Vector(*views_.Find(bias)));
       }
@@ -160,7 +163,7 @@ class Conv2dLowering : NodeLowering {
     }
     const Window window = WindowOf(*weight, *stride, *dilation);
     std::optional<WinogradTile> tile;
-    if (!depthwise && !pairs && !quantized.has_value() && IsForWinograd(window)) {
+    if (!depthwise && !narrow && !quantized.has_value() && IsForWinograd(window)) {
       tile = WinogradTileFor(id, *weight);
     }
     const absl::StatusOr<ValueId> packed = tile.has_value()
@@ -186,12 +189,12 @@ class Conv2dLowering : NodeLowering {
     }
     std::string op = depthwise ? "depthwise_conv2d" : grouped ? "grouped_conv2d" : "conv2d";
     if (quantized.has_value()) op = "quantized_" + op;
-    if (pairs) op = "bfloat16_" + op;
+    if (narrow) op = "bfloat16_" + op;
     if (tile.has_value()) op = "winograd_" + op;
     Say(id, absl::StrCat(op, ", filters of ", absl::StrJoin(sizes, " x "), " packed as ",
-                         quantized.has_value() ? "int8"
-                         : pairs               ? "bfloat16"
-                                               : "float32"));
+                         quantized.has_value()  ? "int8"
+                         : narrow && !depthwise ? "bfloat16"
+                                                : "float32"));
     editor_.SetTarget(id, CpuOp(op));
     editor_.SetArguments(id, std::move(arguments));
     return true;
@@ -210,9 +213,10 @@ class Conv2dLowering : NodeLowering {
   // volumes.
   static bool IsGeneral(const TensorMeta* images, const std::optional<ConstantView>& weight,
                         int64_t groups, bool transposed) {
-    if (images == nullptr || images->dtype != DType::kFloat32 || !weight.has_value() ||
+    constexpr DTypeSet kTypes = {DType::kFloat32, DType::kBFloat16};
+    if (images == nullptr || !kTypes.contains(images->dtype) || !weight.has_value() ||
         weight->rank() != images->rank() || groups < 1 ||
-        (weight->tensor->dtype() != DType::kFloat32 && weight->tensor->dtype() != DType::kInt8)) {
+        (weight->tensor->dtype() != images->dtype && weight->tensor->dtype() != DType::kInt8)) {
       return false;
     }
     if (images->rank() == 5) return true;
@@ -280,9 +284,13 @@ class Conv2dLowering : NodeLowering {
     }
     Images source = {*node.value_argument("input"), *padding};
     if (!transposed && spatial == 2) source = Unpadded(source, 0);
-    const Argument bias = node.argument("bias");
+    Argument bias = node.argument("bias");
+    const bool narrow = images.dtype == DType::kBFloat16;
+    if (narrow && !bias.is_none()) {
+      ABSL_ASSIGN_OR_RETURN(bias, constants_.Vector(*views_.Find(bias)));
+    }
     std::optional<WinogradTile> tile;
-    if (groups == 1 && IsForWinograd(window)) tile = WinogradTileFor(id, weight);
+    if (!narrow && groups == 1 && IsForWinograd(window)) tile = WinogradTileFor(id, weight);
     ABSL_ASSIGN_OR_RETURN(const ValueId packed,
                           tile.has_value() ? constants_.WinogradFilters(weight, *tile)
                                            : constants_.VolumeFilters(weight, groups, window));
@@ -303,14 +311,17 @@ class Conv2dLowering : NodeLowering {
                          : tile.has_value() ? "winograd_convolution"
                                             : "convolution",
                          ", filters of ", absl::StrJoin(sizes, " x "), " in ", groups,
-                         groups == 1 ? " group" : " groups", " packed as float32"));
-    editor_.SetTarget(id, CpuOp(tile.has_value() ? "winograd_convolution" : "convolution"));
+                         groups == 1 ? " group" : " groups", " packed as ",
+                         narrow ? "bfloat16" : "float32"));
+    editor_.SetTarget(id, CpuOp(tile.has_value() ? "winograd_convolution"
+                                : narrow         ? "bfloat16_convolution"
+                                                 : "convolution"));
     editor_.SetArguments(id, std::move(arguments));
     return true;
   }
 
-  // Whether bfloat16_conv2d supports the convolution's types and channels.
-  bool HasPairs(const Node& node, const std::optional<ConstantView>& weight) const {
+  // Whether an operator of bfloat16 supports the convolution's types and channels.
+  bool HasBFloat16Kernel(const Node& node, const std::optional<ConstantView>& weight) const {
     const Argument& bias = node.argument("bias");
     if (!bias.is_none()) {
       const std::optional<ConstantView> view = views_.Find(bias);
@@ -319,9 +330,13 @@ class Conv2dLowering : NodeLowering {
         return false;
       }
     }
-    return node.argument("groups") == Argument(1) && weight.has_value() && weight->rank() == 4 &&
-           weight->tensor->dtype() == DType::kBFloat16 &&
-           HasPairsOfChannels(weight->sizes[1].AsInt().value_or(0));
+    const int64_t* groups = node.argument("groups").get_if<int64_t>();
+    const bool* transposed = node.argument("transposed").get_if<bool>();
+    if (!weight.has_value() || weight->rank() < 4 || groups == nullptr || transposed == nullptr ||
+        weight->tensor->dtype() != DType::kBFloat16) {
+      return false;
+    }
+    return SupportsBFloat16(*weight, *groups, *transposed);
   }
 
   static Window WindowOf(const ConstantView& weight, const Argument::List& stride,

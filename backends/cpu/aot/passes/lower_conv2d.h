@@ -18,8 +18,9 @@ enum class Winograd {
 //   one filter per channel   ->  belay_cpu::depthwise_conv2d
 //   other float32            ->  belay_cpu::conv2d
 //   bfloat16                 ->  belay_cpu::bfloat16_conv2d
+//     one filter per channel ->  belay_cpu::bfloat16_depthwise_conv2d
 //
-// bfloat16_conv2d requires a supported number of channels (backends/cpu/bfloat16_calls.h) and a
+// Those of bfloat16 require supported numbers of channels (backends/cpu/bfloat16_calls.h) and a
 // constant bias; WidenProducts handles the rest. Zero padding around the input becomes the
 // operator's padding. Unused constants are erased. Layouts stay as declared; AssignLayouts adapts
 // them.
@@ -29,8 +30,8 @@ enum class Winograd {
 // belay_cpu::winograd_convolution. Sizes must be known, and the expected cost, with transforms and the larger
 // filters, must be below three quarters of conv2d's.
 //
-// Grouped, transposed and 3-D convolutions of float32 become belay_cpu::convolution
-// (backends/cpu/convolution_calls.h), packed by groups and phases. A quantized weight of one is first
+// Grouped, transposed and 3-D convolutions become belay_cpu::convolution
+// (backends/cpu/convolution_calls.h) or belay_cpu::bfloat16_convolution, packed by groups and phases. A quantized weight of one is first
 // replaced by its float32 values; the next run of the pass lowers the convolution.
 //
 // Not lowered: other dtypes, weights that are empty, not finite or not constant, scalars above 2^24

@@ -492,6 +492,58 @@ TEST(LowerConv2d, PacksBFloat16AsVnni2) {
                       CpuPassTestOps());
 }
 
+TEST(LowerConv2d, WidensDepthwiseFiltersOfBFloat16) {
+  exir::ExpectRewrite(R"(program edge {
+    constants { state "w": bf16[20,1,3,3] state "b": bf16[20] }
+    graph(%w: bf16[20,1,3,3] parameter "w", %b: bf16[20] parameter "b", %x: bf16[1,20,9,9] user_input) {
+      %y: bf16[1,20,9,9] = edge.aten.convolution.default(%x, %w, %b, [1,1], [1,1], [1,1], false, [0,0], 20)
+      return (%y user_output) } })",
+                      LowerConv2d().run, R"(program edge {
+    constants { constant "b_bias0": f32[20] constant "w_packed0": f32[288] }
+    graph(%b_bias0: f32[20] tensor_constant "b_bias0", %w_packed0: f32[288] tensor_constant "w_packed0",
+          %x: bf16[1,20,9,9] user_input) {
+      %y: bf16[1,20,9,9] = backend.belay_cpu.bfloat16_depthwise_conv2d.default(%x, %w_packed0, %b_bias0, none, [3,3], [1,1], [1,1], [1,1], "none", "add", -inf, inf)
+      return (%y user_output) } })",
+                      CpuPassTestOps());
+}
+
+TEST(LowerConv2d, PacksGroupsPhasesAndVolumesOfBFloat16) {
+  exir::ExpectRewrite(R"(program edge {
+    constants { state "w": bf16[32,16,3,3] }
+    graph(%w: bf16[32,16,3,3] parameter "w", %x: bf16[1,32,9,9] user_input) {
+      %y: bf16[1,32,9,9] = edge.aten.convolution.default(%x, %w, none, [1,1], [1,1], [1,1], false, [0,0], 2)
+      return (%y user_output) } })",
+                      LowerConv2d().run, R"(program edge {
+    constants { constant "w_packed_pairs_0": bf16[4608] }
+    graph(%w_packed_pairs_0: bf16[4608] tensor_constant "w_packed_pairs_0", %x: bf16[1,32,9,9] user_input) {
+      %y: bf16[1,32,9,9] = backend.belay_cpu.bfloat16_convolution.default(%x, %w_packed_pairs_0, none, none, 32, 2, false, [3,3], [1,1], [1,1], [0,0], [1,1], "none", "add", -inf, inf)
+      return (%y user_output) } })",
+                      CpuPassTestOps());
+  exir::ExpectRewrite(R"(program edge {
+    constants { state "w": bf16[8,20,2,2] state "b": bf16[20] }
+    graph(%w: bf16[8,20,2,2] parameter "w", %b: bf16[20] parameter "b", %x: bf16[1,8,9,9] user_input) {
+      %y: bf16[1,20,18,18] = edge.aten.convolution.default(%x, %w, %b, [2,2], [0,0], [1,1], true, [0,0], 1)
+      return (%y user_output) } })",
+                      LowerConv2d().run, R"(program edge {
+    constants { constant "b_bias0": f32[20] constant "w_packed_pairs_0": bf16[1024] }
+    graph(%b_bias0: f32[20] tensor_constant "b_bias0",
+          %w_packed_pairs_0: bf16[1024] tensor_constant "w_packed_pairs_0", %x: bf16[1,8,9,9] user_input) {
+      %y: bf16[1,20,18,18] = backend.belay_cpu.bfloat16_convolution.default(%x, %w_packed_pairs_0, %b_bias0, none, 20, 1, true, [2,2], [2,2], [0,0], [0,0], [1,1], "none", "add", -inf, inf)
+      return (%y user_output) } })",
+                      CpuPassTestOps());
+  exir::ExpectRewrite(R"(program edge {
+    constants { state "w": bf16[8,3,1,3,3] }
+    graph(%w: bf16[8,3,1,3,3] parameter "w", %x: bf16[1,3,4,9,9] user_input) {
+      %y: bf16[1,8,4,7,7] = edge.aten.convolution.default(%x, %w, none, [1,1,1], [0,0,0], [1,1,1], false, [0,0,0], 1)
+      return (%y user_output) } })",
+                      LowerConv2d().run, R"(program edge {
+    constants { constant "w_packed_pairs_0": bf16[1152] }
+    graph(%w_packed_pairs_0: bf16[1152] tensor_constant "w_packed_pairs_0", %x: bf16[1,3,4,9,9] user_input) {
+      %y: bf16[1,8,4,7,7] = backend.belay_cpu.bfloat16_convolution.default(%x, %w_packed_pairs_0, none, none, 8, 1, false, [1,3,3], [1,1,1], [0,0,0], [0,0,0], [1,1,1], "none", "add", -inf, inf)
+      return (%y user_output) } })",
+                      CpuPassTestOps());
+}
+
 // Few channels are padded with zeros to an even number: filters of 3 channels have the size of 4.
 TEST(LowerConv2d, PadsFewBFloat16ChannelsWithZeros) {
   exir::ExpectRewrite(R"(program edge {
@@ -519,8 +571,8 @@ TEST(LowerConv2d, DoesNotLowerBFloat16WithoutKernel) {
                         "[0,0], ",
                         groups, ") return (%y user_output) } }");
   };
-  ExpectLeft(text(9, 9, 1));    // odd
-  ExpectLeft(text(16, 1, 16));  // depthwise
+  ExpectLeft(text(9, 9, 1));   // odd
+  ExpectLeft(text(16, 4, 4));  // narrow groups
   ExpectLeft(R"(program edge {
     constants { state "w": bf16[16,8,1,1] }
     graph(%w: bf16[16,8,1,1] parameter "w", %x: bf16[1,8,9,9] user_input, %b: bf16[16] user_input) {

@@ -6,11 +6,13 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "backends/cpu/aot/constant_view.h"
+#include "backends/cpu/aot/passes/activation_forms.h"
+#include "backends/cpu/aot/passes/bfloat16_forms.h"
 #include "backends/cpu/aot/passes/float_casts.h"
 #include "backends/cpu/aot/passes/lower_nodes.h"
 #include "backends/cpu/aot/passes/packed_constants.h"
-#include "backends/cpu/bfloat16_calls.h"
 #include "exir/ir/argument.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/node_like.h"
@@ -63,6 +65,7 @@ class ProductNarrowing : NodeLowering {
       : NodeLowering(program),
         constants_(program, editor_),
         casts_(program, editor_),
+        activations_(program, views_),
         mm_(program.ops->Find("aten.mm.default")),
         addmm_(program.ops->Find("aten.addmm.default")),
         convolution_(program.ops->Find("aten.convolution.default")),
@@ -72,7 +75,7 @@ class ProductNarrowing : NodeLowering {
     return LowerNodes(program_, editor_, [this](NodeId id) -> absl::StatusOr<bool> {
       const exir::OpOverload* op = graph_.node(id).target->aten();
       if (op == mm_ || op == addmm_ || op == convolution_) return NarrowProduct(id);
-      return Follow(id);
+      return activation_nodes_.contains(id) ? false : Follow(id);
     });
   }
 
@@ -100,18 +103,22 @@ class ProductNarrowing : NodeLowering {
                                     : Operands{"self", "mat2", ""};
     const TensorMeta* input = Tensor(node.argument(names.input));
     if (input == nullptr || input->dtype != DType::kFloat32) return std::nullopt;
+    const int rank = input->rank();
+    if (convolves && rank != 4 && rank != 5) return std::nullopt;
     const std::optional<ConstantView> weight =
-        Constant(node.argument(names.weight), convolves ? 4 : 2);
+        Constant(node.argument(names.weight), convolves ? rank : 2);
     if (!weight.has_value()) return std::nullopt;
     if (convolves && node.argument("bias").is_none()) names.bias = "";
     if (!names.bias.empty() && !Constant(node.argument(names.bias), 1).has_value()) {
       return std::nullopt;
     }
     if (convolves) {
-      const bool has_kernel = input->rank() == 4 && node.argument("groups") == Argument(1) &&
-                              node.argument("transposed") == Argument(false) &&
-                              HasPairsOfChannels(*weight->sizes[1].AsInt());
-      return has_kernel ? std::optional(names) : std::nullopt;
+      const int64_t* groups = node.argument("groups").get_if<int64_t>();
+      const bool* transposed = node.argument("transposed").get_if<bool>();
+      return groups != nullptr && transposed != nullptr &&
+                     SupportsBFloat16(*weight, *groups, *transposed)
+                 ? std::optional(names)
+                 : std::nullopt;
     }
     const auto is_one = [&](std::string_view name) {
       return views_.Number(node.argument(name)) == 1.0;
@@ -132,8 +139,29 @@ class ProductNarrowing : NodeLowering {
       SetArgument(id, name, narrow);
     }
     SetArgument(id, names->input, Narrow(*graph_.node(id).value_argument(names->input), id));
-    WidenResult(id);
+    NarrowActivation(WidenResult(id));
     return true;
+  }
+
+  // Rounds the result of a decomposed activation of `wide`, a converted product. FuseEpilogues makes
+  // the conversions and the activation a part of the product.
+  void NarrowActivation(ValueId wide) {
+    const std::optional<ActivationForm> form = activations_.Find(wide);
+    if (!form.has_value() || form->nodes.size() < 2) return;
+    const NodeId last = form->nodes.back();
+    const ValueId result = graph_.ResultOf(last);
+    const NodeId next = graph_.next(last);
+    const ValueId narrow = casts_.Insert(result, DType::kBFloat16, next, last, "narrow");
+    const ValueId widened = casts_.Insert(narrow, DType::kFloat32, next, last, "wide");
+    const TensorMeta& meta = graph_.MetaOf(result);
+    if (graph_.MetaOf(widened).strides != meta.strides) {
+      for (ValueId unused : {widened, narrow}) editor_.EraseNode(graph_.value(unused).producer);
+      return;
+    }
+    editor_.ReplaceAllUses(result, widened);
+    SetArgument(graph_.value(narrow).producer, "self", result);
+    widened_.emplace(widened, narrow);
+    activation_nodes_.insert(form->nodes.begin(), form->nodes.end());
   }
 
   // Converts a follower operator whose tensor operands are all results of narrowed operators.
@@ -222,7 +250,8 @@ class ProductNarrowing : NodeLowering {
     return narrow;
   }
   // Changes the first result to bfloat16 and inserts a conversion to float32 for all its users.
-  void WidenResult(NodeId id) {
+  // Returns the converted value.
+  ValueId WidenResult(NodeId id) {
     const ValueId result = graph_.ResultOf(id);
     TensorMeta meta = graph_.MetaOf(result);
     meta.dtype = DType::kBFloat16;
@@ -231,16 +260,19 @@ class ProductNarrowing : NodeLowering {
     editor_.ReplaceAllUses(result, wide);
     SetArgument(graph_.value(wide).producer, "self", result);
     // With other strides, users of the bfloat16 value would get another layout.
-    if (graph_.value(wide).tensor()->strides != meta.strides) return;
-    widened_.emplace(wide, result);
+    if (graph_.value(wide).tensor()->strides == meta.strides) widened_.emplace(wide, result);
+    return wide;
   }
 
   PackedConstants constants_;
   FloatCasts casts_;
+  const ActivationForms activations_;
   const exir::OpOverload *mm_, *addmm_, *convolution_;
   const exir::OpTable<std::string_view> followers_;
   // float32 value -> bfloat16 value: exact ones, and rounded ones.
   absl::flat_hash_map<ValueId, ValueId> widened_, rounded_;
+  // Nodes of decomposed activations of products, which stay float32.
+  absl::flat_hash_set<NodeId> activation_nodes_;
 };
 
 }  // namespace

@@ -39,6 +39,34 @@ TEST(NarrowProductsTest, RoundsOperandsAndWidensTheResult) {
 })");
 }
 
+// FuseEpilogues makes the activation a part of the matmul.
+TEST(NarrowProductsTest, RoundsDecomposedActivationsOnce) {
+  ExpectNarrowed(R"(program edge {
+  constants { state "w": f32[4,4] }
+  graph(%w: f32[4,4] parameter "w", %x: f32[2,4] user_input) {
+    %y: f32[2,4] = edge.aten.mm.default(%x, %w)  handle=1
+    %s: f32[2,4] = edge.aten.sigmoid.default(%y)  handle=2
+    %m: f32[2,4] = edge.aten.mul.Tensor(%y, %s)  handle=3
+    %z: f32[2,4] = edge.aten.mm.default(%m, %w)  handle=4
+    return (%z user_output)
+  }
+})",
+                 R"(program edge {
+  constants { constant "w_bf16_0": bf16[4,4] }
+  graph(%w_bf16_0: bf16[4,4] tensor_constant "w_bf16_0", %x: f32[2,4] user_input) {
+    %narrow: bf16[2,4] = edge.dim_order_ops._to_dim_order_copy.default(%x, dtype=dtype:bf16, dim_order=[0,1])  handle=1
+    %y: bf16[2,4] = edge.aten.mm.default(%narrow, %w_bf16_0)  handle=1
+    %wide: f32[2,4] = edge.dim_order_ops._to_dim_order_copy.default(%y, dtype=dtype:f32, dim_order=[0,1])  handle=1
+    %s: f32[2,4] = edge.aten.sigmoid.default(%wide)  handle=2
+    %m: f32[2,4] = edge.aten.mul.Tensor(%wide, %s)  handle=3
+    %narrow_1: bf16[2,4] = edge.dim_order_ops._to_dim_order_copy.default(%m, dtype=dtype:bf16, dim_order=[0,1])  handle=3
+    %z: bf16[2,4] = edge.aten.mm.default(%narrow_1, %w_bf16_0)  handle=4
+    %wide_2: f32[2,4] = edge.dim_order_ops._to_dim_order_copy.default(%z, dtype=dtype:f32, dim_order=[0,1])  handle=4
+    return (%wide_2 user_output)
+  }
+})");
+}
+
 // Permuted weights are rounded in place, inputs of several matmuls once.
 TEST(NarrowProductsTest, RoundsEachInputOnce) {
   ExpectNarrowed(R"(program edge {
@@ -150,14 +178,12 @@ TEST(NarrowProductsTest, KeepsOperatorsWithoutBFloat16Kernel) {
            "%y: f32[8,8] = edge.aten.addmm.default(%b, %x, %w8, beta=2)",
            "%y: f32[8,8] = edge.aten.addmm.default(%row, %x, %w8)",
            "%y: f32[8,8] = edge.aten.addmm.default(%w8, %x, %w8)",
-           // Groups, a transposition, odd channels, other ranks, a computed bias.
-           "%y: f32[1,8,2,2] = edge.aten.convolution.default(%i8, %d, none, [1,1], [0,0], [1,1], "
-           "false, [0,0], 8)",
-           "%y: f32[1,8,2,2] = edge.aten.convolution.default(%i16, %f, none, [1,1], [0,0], [1,1], "
-           "false, [0,0], 2)",
+           // Narrow groups, odd channels, also of a transposition, other ranks, a computed bias.
+           "%y: f32[1,16,2,2] = edge.aten.convolution.default(%i16, %d, none, [1,1], [0,0], [1,1], "
+           "false, [0,0], 4)",
            "%y: f32[8,2,2] = edge.aten.convolution.default(%i, %f, none, [1,1], [0,0], [1,1], "
            "false, [0,0], 1)",
-           "%y: f32[1,8,2,2] = edge.aten.convolution.default(%i8, %f, none, [1,1], [0,0], [1,1], "
+           "%y: f32[1,8,2,2] = edge.aten.convolution.default(%i9, %o, none, [1,1], [0,0], [1,1], "
            "true, [0,0], 1)",
            "%y: f32[1,8,2,2] = edge.aten.convolution.default(%i9, %g, none, [1,1], [0,0], [1,1], "
            "false, [0,0], 1)",
@@ -168,12 +194,12 @@ TEST(NarrowProductsTest, KeepsOperatorsWithoutBFloat16Kernel) {
        }) {
     ExpectLeftAsItIs(absl::StrCat(R"(program edge {
   ranges { s0: [1,9] }
-  constants { state "w7": f32[7,7] state "w8": f32[8,8] state "b": f32[8] state "d": f32[8,1,1,1]
+  constants { state "w7": f32[7,7] state "w8": f32[8,8] state "b": f32[8] state "d": f32[16,4,1,1]
               state "f": f32[8,8,1,1] state "g": f32[8,9,1,1] state "h": f32[8,8,1]
-              state "b1": f32[1,8] state "c8": f16[8,8] }
+              state "b1": f32[1,8] state "c8": f16[8,8] state "o": f32[9,8,1,1] }
   graph(%w7: f32[7,7] parameter "w7", %w8: f32[8,8] parameter "w8", %b: f32[8] parameter "b",
         %b1: f32[1,8] parameter "b1", %c8: f16[8,8] parameter "c8",
-        %d: f32[8,1,1,1] parameter "d", %f: f32[8,8,1,1] parameter "f",
+        %d: f32[16,4,1,1] parameter "d", %o: f32[9,8,1,1] parameter "o", %f: f32[8,8,1,1] parameter "f",
         %g: f32[8,9,1,1] parameter "g", %h: f32[8,8,1] parameter "h", %x: f32[8,8] user_input,
         %odd: f32[8,7] user_input, %row: f32[8] user_input, %i8: f32[1,8,2,2] user_input,
         %i9: f32[1,9,2,2] user_input, %l: f32[1,8,2] user_input, %half: f16[8,8] user_input,

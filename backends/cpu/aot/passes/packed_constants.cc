@@ -255,6 +255,22 @@ absl::StatusOr<std::optional<exir::ValueId>> PackedConstants::Replaceable(
   return input;
 }
 
+namespace {
+
+// Packs filters [n, taps, channels], with PairedChannels(channels) channels.
+void PackPairFilters(const BFloat16* b, int64_t channels, int64_t taps, int64_t n,
+                     BFloat16* packed) {
+  const int64_t paired = PairedChannels(channels), k = taps * channels;
+  if (paired == channels) return PackVnni2(b, k, n, 1, k, packed);
+  std::vector<BFloat16> wider(static_cast<size_t>(n * taps * paired), BFloat16(0));
+  for (int64_t i = 0; i < n * taps; ++i) {
+    std::copy_n(b + i * channels, channels, &wider[static_cast<size_t>(i * paired)]);
+  }
+  PackVnni2(wider.data(), taps * paired, n, 1, taps * paired, packed);
+}
+
+}  // namespace
+
 absl::StatusOr<exir::ValueId> PackedConstants::Filters(const ConstantView& weight,
                                                        const Window& window) {
   const int64_t n = *weight.sizes[0].AsInt(), channels = *weight.sizes[1].AsInt();
@@ -270,17 +286,11 @@ absl::StatusOr<exir::ValueId> PackedConstants::Filters(const ConstantView& weigh
                                });
   }
   if (weight.tensor->dtype() == DType::kBFloat16) {
-    return Add<BFloat16, BFloat16>(
-        weight, {"packed_pairs_"}, order, PackedPairFiltersSize(channels, taps, n),
-        [&](const BFloat16* b, BFloat16* packed) {
-          const int64_t paired = PairedChannels(channels);
-          if (paired == channels) return PackVnni2(b, k, n, 1, k, packed);
-          std::vector<BFloat16> wider(static_cast<size_t>(n * taps * paired), BFloat16(0));
-          for (int64_t i = 0; i < n * taps; ++i) {
-            std::copy_n(b + i * channels, channels, &wider[static_cast<size_t>(i * paired)]);
-          }
-          PackVnni2(wider.data(), taps * paired, n, 1, taps * paired, packed);
-        });
+    return Add<BFloat16, BFloat16>(weight, {"packed_pairs_"}, order,
+                                   PackedPairFiltersSize(channels, taps, n),
+                                   [&](const BFloat16* b, BFloat16* packed) {
+                                     PackPairFilters(b, channels, taps, n, packed);
+                                   });
   }
   return AddMatrix(weight, order, k, n, /*row_stride=*/1, /*column_stride=*/k);
 }
@@ -302,12 +312,39 @@ void PackFilters(const float* b, int64_t groups, int64_t depth, int64_t n, int64
   PackDepthwise(filters.data(), groups * n, depth, depth, 1, packed);
 }
 
+// The same for belay_cpu::bfloat16_convolution (bfloat16_calls.h).
+void PackFilters(const BFloat16* b, int64_t groups, int64_t depth, int64_t n, int64_t /*k*/,
+                 int64_t group_stride, int64_t row_stride, int64_t column_stride,
+                 BFloat16* packed) {
+  if (groups == 1 || n > kNarrowGroup) {
+    for (int64_t i = 0; i < groups; ++i, b += group_stride) {
+      PackVnni2(b, depth, n, row_stride, column_stride, packed);
+      packed += *PackedVnni2Size(depth, n);
+    }
+    return;
+  }
+  for (int64_t first = 0; first < groups; first += 2) {
+    for (int64_t p = 0; p < depth; p += 2, packed += 2 * kPanelColumns) {
+      std::fill_n(packed, 2 * kPanelColumns, BFloat16(0.0f));
+      for (int64_t i = first; i < std::min(first + 2, groups); ++i) {
+        const BFloat16* pair = b + i * group_stride + p * row_stride;
+        BFloat16* to = packed + 2 * (i - first) * kNarrowGroup;
+        for (int64_t j = 0; j < n; ++j) {
+          to[2 * j] = pair[j * column_stride];
+          to[2 * j + 1] = pair[j * column_stride + row_stride];
+        }
+      }
+    }
+  }
+}
+
 // Packs [c, taps, n] of a transposed convolution of c = groups * k channels, phase by phase.
-void PackPhases(const float* b, int64_t groups, int64_t k, int64_t n, const VolumeWindow& window,
-                float* packed) {
+template <class T>
+void PackPhases(const T* b, int64_t groups, int64_t k, int64_t n, const VolumeWindow& window,
+                T* packed) {
   const auto& [az, ay, ax] = window.axes;
   const int64_t taps = az.kernel * ay.kernel * ax.kernel;
-  std::vector<float> rows;  // [groups, taps of the phase, k, n]
+  std::vector<T> rows;  // [groups, taps of the phase, k, n]
   for (int64_t z = 0; z < az.phases(); ++z) {
     for (int64_t y = 0; y < ay.phases(); ++y) {
       for (int64_t x = 0; x < ax.phases(); ++x) {
@@ -318,7 +355,7 @@ void PackPhases(const float* b, int64_t groups, int64_t k, int64_t n, const Volu
               for (int64_t tx = x; tx < ax.kernel; tx += ax.tap_step()) {
                 const int64_t tap = (tz * ay.kernel + ty) * ax.kernel + tx;
                 for (int64_t c = group * k; c < (group + 1) * k; ++c) {
-                  const float* row = b + (c * taps + tap) * n;
+                  const T* row = b + (c * taps + tap) * n;
                   rows.insert(rows.end(), row, row + n);
                 }
               }
@@ -341,17 +378,32 @@ absl::StatusOr<exir::ValueId> PackedConstants::VolumeFilters(const ConstantView&
   const int64_t rows = *weight.sizes[0].AsInt(), columns = *weight.sizes[1].AsInt();
   const DimOrder order = ChannelsLastOrder(weight.rank());
   const int64_t taps = window.taps().value();
+  const bool pairs = weight.tensor->dtype() == DType::kBFloat16;
   if (window.axes[2].transposed) {
     std::string way = absl::StrCat(groups, " groups by phases");
     for (const WindowAxis& a : window.axes) absl::StrAppend(&way, " ", a.tap_step());
+    const auto pack = [&](const auto* b, auto* packed) {
+      PackPhases(b, groups, rows / groups, columns, window, packed);
+    };
+    if (pairs) {
+      return Add<BFloat16, BFloat16>(
+          weight, {"packed_pairs_", std::move(way)}, order,
+          PackedPairVolumesSize(window, groups, rows / groups, columns * groups), pack);
+    }
     return Add<float, float>(
         weight, {"packed", std::move(way)}, order,
-        PackedVolumeFiltersSize(window, groups, rows / groups, columns * groups),
-        [&](const float* b, float* packed) {
-          PackPhases(b, groups, rows / groups, columns, window, packed);
-        });
+        PackedVolumeFiltersSize(window, groups, rows / groups, columns * groups), pack);
   }
   const int64_t k = taps * columns, n = rows / groups;
+  if (pairs) {
+    return Add<BFloat16, BFloat16>(weight, {"packed_pairs_", absl::StrCat(groups, " groups")},
+                                   order, PackedPairVolumesSize(window, groups, columns, rows),
+                                   [&](const BFloat16* b, BFloat16* packed) {
+                                     if (groups == 1)
+                                       return PackPairFilters(b, columns, taps, n, packed);
+                                     PackFilters(b, groups, k, n, columns, n * k, 1, k, packed);
+                                   });
+  }
   return Add<float, float>(weight, {"packed", absl::StrCat(groups, " groups")}, order,
                            PackedVolumeFiltersSize(window, groups, columns, rows),
                            [&](const float* b, float* packed) {
@@ -396,10 +448,17 @@ absl::StatusOr<exir::ValueId> PackedConstants::DepthwiseFilters(const ConstantVi
           PackQuantizedDepthwise(filters, channels, height, width, taps, 1, packed);
         });
   }
-  return Add<float, float>(weight, form, {}, PackedDepthwiseSize(channels, taps),
-                           [&](const float* filters, float* packed) {
-                             PackDepthwise(filters, channels, taps, taps, 1, packed);
-                           });
+  const std::optional<int64_t> size = PackedDepthwiseSize(channels, taps);
+  if (weight.tensor->dtype() == DType::kBFloat16) {
+    return Add<BFloat16, float>(weight, form, {}, size,
+                                [&](const BFloat16* filters, float* packed) {
+                                  const std::vector<float> wide(filters, filters + channels * taps);
+                                  PackDepthwise(wide.data(), channels, taps, taps, 1, packed);
+                                });
+  }
+  return Add<float, float>(weight, form, {}, size, [&](const float* filters, float* packed) {
+    PackDepthwise(filters, channels, taps, taps, 1, packed);
+  });
 }
 
 absl::StatusOr<exir::ValueId> PackedConstants::Sums(const ConstantView& weight, int channels) {
