@@ -9,7 +9,9 @@
 //   inputs, scalars, results of the previous steps
 //
 // The inputs broadcast to the shape of the result, which is that of the last step. Values are
-// float32 or truth values (bool inputs, results of comparisons); the result is float32.
+// float32, bfloat16 inputs converted to float32, or truth values (bool inputs, results of
+// comparisons). Step "bfloat16" rounds to bfloat16; as the last step, it makes the result bfloat16.
+// Otherwise the result is float32.
 #ifndef BELAY_BACKENDS_CPU_POINTWISE_CALLS_H_
 #define BELAY_BACKENDS_CPU_POINTWISE_CALLS_H_
 
@@ -40,11 +42,13 @@ struct PointwiseStep {
   int scalars = 0;             // operands that must be elements of `scalars`
   bool truth = false;          // whether the result is a truth value
   uint8_t truth_operands = 0;  // bit k: operand k is a truth value
+  bool rounds = false;         // to bfloat16; `op` is not used
 };
 inline constexpr PointwiseStep kPointwiseSteps[] = {
     {"abs", PointwiseOp::kAbs, 1},
     {"add", PointwiseOp::kAdd, 2},
     {"and", PointwiseOp::kLogicalAnd, 2, 0, true, 0b11},
+    {"bfloat16", PointwiseOp::kAbs, 1, 0, false, 0, true},
     {"ceil", PointwiseOp::kCeil, 1},
     {"clamp", PointwiseOp::kClampBoth, 1, 2},
     {"cos", PointwiseOp::kCos, 1},
@@ -114,6 +118,10 @@ struct PointwiseGroupCall {
 
   // The index of step k's result.
   int ResultOf(int k) const { return num_inputs + num_scalars + k; }
+  // float32 or bfloat16.
+  DType ResultType() const {
+    return steps[Index(num_steps - 1)].kind->rounds ? DType::kBFloat16 : DType::kFloat32;
+  }
   bool IsScalar(int index) const { return index >= num_inputs && index < num_inputs + num_scalars; }
 
   // kInvalidArgument if the call is not as described above.
@@ -189,8 +197,10 @@ absl::StatusOr<PointwiseGroupCall<Arguments>> PointwiseGroupCall<Arguments>::Rea
   }
   for (int k = 0; k < call.num_inputs; ++k) {
     ABSL_ASSIGN_OR_RETURN(const auto input, ListTensor(inputs, k));
-    if (input == nullptr || (input->dtype != DType::kFloat32 && input->dtype != DType::kBool)) {
-      return absl::InvalidArgumentError(absl::StrCat("inputs: expected f32 or b8 as element ", k));
+    constexpr DTypeSet kTypes = {DType::kFloat32, DType::kBFloat16, DType::kBool};
+    if (input == nullptr || !kTypes.contains(input->dtype)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("inputs: expected f32, bf16 or b8 as element ", k));
     }
     call.inputs[Index(k)] = input;
   }

@@ -101,7 +101,7 @@ std::optional<exir::NodeId> FusedUser(const exir::Graph& graph, exir::NodeId id)
   const std::optional<exir::NodeId> user = graph.SoleUser(result);
   if (!user.has_value() || !IsPointwiseOp(graph, *user)) return std::nullopt;
   const exir::TensorMeta& fused = graph.MetaOf(graph.ResultOf(*user));
-  if (fused.dtype != DType::kFloat32 || fused.sizes != graph.MetaOf(result).sizes) {
+  if (fused.dtype == DType::kBool || fused.sizes != graph.MetaOf(result).sizes) {
     return std::nullopt;
   }
   return user;

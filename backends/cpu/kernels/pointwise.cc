@@ -6,9 +6,11 @@
 
 #include "backends/cpu/kernels/kernel_tables.h"
 #include "backends/cpu/pointwise_calls.h"
+#include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel_interface/kernel_arguments.h"
+#include "runtime/kernels/element_copy/convert_run.h"
 #include "runtime/kernels/element_copy/run_source.h"
 #include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/pointwise/broadcast_run.h"
@@ -48,6 +50,11 @@ struct Group : PointwiseGroupCall<KernelArguments> {
       const bool bytes = step.kind->truth && step.kind->truth_operands != 0;
       const bool divides_by_scalar =
           step.kind->op == PointwiseOp::kDiv && IsScalar(step.operands[1]);
+      if (step.kind->rounds) {
+        last_use[step.operands[0]] = k;
+        if (IsScalar(step.operands[0])) splat |= uint32_t{1} << (step.operands[0] - num_inputs);
+        continue;
+      }
       loops[static_cast<size_t>(k)] =
           FindLoop(divides_by_scalar ? PointwiseOp::kDivBy : step.kind->op,
                    bytes ? DType::kUint8 : DType::kFloat32);
@@ -107,6 +114,8 @@ struct Buffers {
   alignas(64) std::array<std::array<float, kRunBufferLength>, kMaxSlots> results;
   alignas(64) std::array<std::array<float, kRunBufferLength>, kMaxPointwiseScalars> scalars;
   alignas(64) std::array<std::array<uint8_t, kRunBufferLength>, kMaxPointwiseInputs> truths;
+  alignas(64) std::array<std::array<float, kRunBufferLength>, kMaxPointwiseInputs> widened;
+  alignas(64) std::array<BFloat16, kRunBufferLength> rounded;
 };
 
 void RunBlock(const Group& group, Buffers& buffers, const void* const* inputs, void* out,
@@ -114,7 +123,13 @@ void RunBlock(const Group& group, Buffers& buffers, const void* const* inputs, v
   const void* values[kMaxValues] = {};
   for (int k = 0; k < group.num_inputs; ++k) {
     values[k] = inputs[k];
-    if (group.inputs[static_cast<size_t>(k)]->dtype != DType::kBool) continue;
+    const DType dtype = group.inputs[static_cast<size_t>(k)]->dtype;
+    if (dtype == DType::kBFloat16) {
+      auto& widened = buffers.widened[static_cast<size_t>(k)];
+      LoadFloats(dtype, inputs[k], n, widened.data());
+      values[k] = widened.data();
+    }
+    if (dtype != DType::kBool) continue;
     // Loops require bytes that are 0 or 1.
     auto& truths = buffers.truths[static_cast<size_t>(k)];
     const auto* bytes = static_cast<const uint8_t*>(inputs[k]);
@@ -133,8 +148,15 @@ void RunBlock(const Group& group, Buffers& buffers, const void* const* inputs, v
     void* result = k + 1 == group.num_steps
                        ? out
                        : buffers.results[group.slots[static_cast<size_t>(k)]].data();
-    group.loops[static_cast<size_t>(k)](operands, result, n, group.params[static_cast<size_t>(k)]);
     values[group.ResultOf(k)] = result;
+    if (!step.kind->rounds) {
+      group.loops[static_cast<size_t>(k)](operands, result, n,
+                                          group.params[static_cast<size_t>(k)]);
+      continue;
+    }
+    void* const rounded = result == out ? out : buffers.rounded.data();
+    StoreFloats(static_cast<const float*>(operands[0]), n, DType::kBFloat16, rounded);
+    if (rounded != out) LoadFloats(DType::kBFloat16, rounded, n, static_cast<float*>(result));
   }
 }
 
@@ -150,7 +172,7 @@ absl::StatusOr<BroadcastRun> PlanOf(const Group& group, const TensorView& out) {
 
 absl::Status Pointwise(KernelContext& context, const Group& group) {
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, group.Shape());
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kFloat32, shape));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, group.ResultType(), shape));
   if (out->numel() == 0) return absl::OkStatus();
   ABSL_ASSIGN_OR_RETURN(const BroadcastRun run, PlanOf(group, *out));
   ABSL_ASSIGN_OR_RETURN(std::byte * scratch,

@@ -50,6 +50,10 @@ TEST_F(PointwiseKernelTest, EveryStep) {
     for (int i = 0; i < step.scalars; ++i) operands.push_back(first_scalar + i);
     std::vector<double> scalars(static_cast<size_t>(step.scalars), 0.5);
     if (step.name == "clamp") scalars = {-0.25, 0.75};
+    if (step.rounds) {
+      ops += " abs";
+      operands.push_back(first_scalar);
+    }
     if (step.truth) {
       ops += " where";
       operands.insert(operands.end(), {first_scalar + step.scalars, 0, 1});
@@ -58,6 +62,18 @@ TEST_F(PointwiseKernelTest, EveryStep) {
       const TestTensorSpec value = {kF32, {n}, Layout::kRowMajor, Values::kPositive};
       ExpectEqual({value, value, value, {DType::kBool, {n}}}, ops, operands, scalars, 32);
     }
+  }
+}
+
+TEST_F(PointwiseKernelTest, ReadsAndWritesBFloat16) {
+  for (const int64_t n : {1, 31, 1024, 3000}) {
+    KernelCall call;
+    call.op = "belay_cpu.pointwise.default";
+    call.arguments = {std::vector<TestTensorSpec>{{DType::kBFloat16, {3, n}}, {kF32, {n}}},
+                      EValue(std::string_view("mul bfloat16 add bfloat16")),
+                      std::vector<int64_t>{0, 1, 2, 3, 0, 4}, Doubles({})};
+    call.outputs = {DType::kBFloat16};
+    ASSERT_TRUE(comparison_.Compare(call)) << n;
   }
 }
 

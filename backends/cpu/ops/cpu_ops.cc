@@ -100,7 +100,7 @@ absl::Status PointwiseMeta(MetaContext& context, const PointwiseGroupCall<MetaAr
   ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, call.Shape());
   const absl::Span<const exir::TensorMeta* const> inputs(call.inputs.data(),
                                                          static_cast<size_t>(call.num_inputs));
-  context.SetOutput(0, exir::PointwiseResult(DType::kFloat32, std::move(shape), inputs));
+  context.SetOutput(0, exir::PointwiseResult(call.ResultType(), std::move(shape), inputs));
   return absl::OkStatus();
 }
 
@@ -251,7 +251,7 @@ constexpr OpDef kRows[] = {
     {.schema = "belay_cpu::pointwise(Tensor[] inputs, str ops, int[] operands, float[] scalars) "
                "-> Tensor",
      .meta = &MetaKernel<&PointwiseMeta>,
-     .dtypes = "inputs:A ->:B A={f32,b8} B={f32}",
+     .dtypes = "inputs:A ->:B A={f32,bf16,b8} B={f32,bf16}",
      .tolerance = {1e-5, 1e-6}},
     {.schema = "belay_cpu::packed_embedding(Tensor weight, Tensor? scales, Tensor? zeros, "
                "Tensor indices, int rows, int features, str layout, int group) -> Tensor",

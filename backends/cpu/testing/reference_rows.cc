@@ -169,9 +169,11 @@ double ExactStep(const PointwiseStep& kind, const double* x, const double* scala
 }
 
 // Every step is rounded to float32.
-absl::Status RunPointwise(KernelContext& context, const PointwiseGroupCall<KernelArguments>& call) {
+template <class T>
+absl::Status RunPointwiseTo(KernelContext& context,
+                            const PointwiseGroupCall<KernelArguments>& call) {
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
-  return ForEachPlace<float>(context, shape, [&](const Sizes& index) {
+  return ForEachPlace<T>(context, shape, [&](const Sizes& index) {
     std::vector<double> values;
     for (int k = 0; k < call.num_inputs; ++k) {
       const TensorView& input = *call.inputs[static_cast<size_t>(k)];
@@ -179,7 +181,7 @@ absl::Status RunPointwise(KernelContext& context, const PointwiseGroupCall<Kerne
       Sizes at(input.rank(), int64_t{0});
       for (int d = 0; d < input.rank(); ++d) at[d] = input.sizes[d] == 1 ? 0 : index[lead + d];
       values.push_back(input.dtype == DType::kBool ? (At<uint8_t>(input, at) != 0 ? 1 : 0)
-                                                   : double{At(input, at)});
+                                                   : double{FloatAt(input, at)});
     }
     for (int k = 0; k < call.num_scalars; ++k) {
       values.push_back(double{call.scalars[static_cast<size_t>(k)]});
@@ -190,11 +192,18 @@ absl::Status RunPointwise(KernelContext& context, const PointwiseGroupCall<Kerne
       for (int i = 0; i < step.kind->operands + step.kind->scalars; ++i) {
         operands[i] = values[step.operands[static_cast<size_t>(i)]];
       }
-      values.push_back(double{
-          static_cast<float>(ExactStep(*step.kind, operands, operands + step.kind->operands))});
+      const auto rounded = static_cast<float>(
+          step.kind->rounds ? operands[0]
+                            : ExactStep(*step.kind, operands, operands + step.kind->operands));
+      values.push_back(double{step.kind->rounds ? float{BFloat16(rounded)} : rounded});
     }
-    return static_cast<float>(values.back());
+    return T(static_cast<float>(values.back()));
   });
+}
+
+absl::Status RunPointwise(KernelContext& context, const PointwiseGroupCall<KernelArguments>& call) {
+  return call.ResultType() == DType::kFloat32 ? RunPointwiseTo<float>(context, call)
+                                              : RunPointwiseTo<BFloat16>(context, call);
 }
 
 absl::Status RunRmsNorm(KernelContext& context, const RmsNormCall<KernelArguments>& call) {

@@ -14,6 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "backends/cpu/aot/constant_view.h"
+#include "backends/cpu/aot/passes/float_casts.h"
 #include "backends/cpu/ops/cpu_ops.h"
 #include "backends/cpu/pointwise_calls.h"
 #include "exir/ir/graph_editor.h"
@@ -125,7 +126,8 @@ const Row* RowOf(const Node& node) {
 }
 
 bool IsFloatOrTruth(const TensorMeta* meta) {
-  return meta != nullptr && (meta->dtype == DType::kFloat32 || meta->dtype == DType::kBool);
+  constexpr DTypeSet kTypes = {DType::kFloat32, DType::kBFloat16, DType::kBool};
+  return meta != nullptr && kTypes.contains(meta->dtype);
 }
 
 // Whether the tensor certainly has too few elements for a group to pay off.
@@ -141,10 +143,11 @@ bool IsSmall(const TensorMeta& meta) {
   return true;
 }
 
-// A step with its operands: values or scalars.
+// A step with its operands: values or scalars. A result of bfloat16 is then rounded.
 struct Step {
-  std::string_view name;
+  std::string_view name;  // empty for a conversion
   std::vector<Argument> operands;
+  bool rounds = false;
 };
 
 class PointwiseFusion {
@@ -175,6 +178,7 @@ class PointwiseFusion {
   struct Group {
     std::vector<NodeId> nodes;  // in execution order
     std::vector<ValueId> inputs;
+    size_t steps = 0;
     std::vector<double> scalars;
   };
 
@@ -183,12 +187,30 @@ class PointwiseFusion {
     return number.has_value() && !std::isnan(*number) ? number : std::nullopt;
   }
 
+  // Returns the float32 or bfloat16 operand of a conversion between them that keeps the layout;
+  // nullopt if none computes the value.
+  std::optional<ValueId> Converted(ValueId value) const {
+    const std::optional<ValueId> source = ConvertedFloat(graph_, value);
+    if (!source.has_value()) return std::nullopt;
+    const TensorMeta &from = graph_.MetaOf(*source), &to = graph_.MetaOf(value);
+    return IsFloatOrTruth(&from) && IsFloatOrTruth(&to) && from.strides == to.strides
+               ? source
+               : std::nullopt;
+  }
+
   // Returns the step that computes the node; nullopt if it is not supported.
   std::optional<Step> StepOf(NodeId id) const {
     const Node& node = graph_.node(id);
+    if (node.results().size() != 1) return std::nullopt;
+    const TensorMeta* result = graph_.value(node.results()[0]).tensor();
+    const bool rounds = result != nullptr && result->dtype == DType::kBFloat16;
+    if (const std::optional<ValueId> source = Converted(node.results()[0])) {
+      return IsSmall(*result) ? std::nullopt
+                              : std::optional<Step>({"", {Argument(*source)}, rounds});
+    }
     const Row* row = RowOf(node);
     if (row == nullptr || !IsPointwiseOp(graph_, id)) return std::nullopt;
-    Step step = {row->step, {}};
+    Step step = {row->step, {}, rounds};
     const auto values = [&](std::initializer_list<std::string_view> names) {
       for (std::string_view name : names) step.operands.push_back(node.argument(name));
     };
@@ -289,7 +311,9 @@ class PointwiseFusion {
     std::sort(group.nodes.begin(), group.nodes.end(),
               [&](NodeId a, NodeId b) { return positions_.get(a) < positions_.get(b); });
     for (NodeId id : group.nodes) {
-      for (const Argument& operand : steps_.at(id).operands) {
+      const Step& step = steps_.at(id);
+      group.steps += (step.name.empty() ? 0 : 1) + (step.rounds ? 1 : 0);
+      for (const Argument& operand : step.operands) {
         if (const ValueId* value = operand.get_if<ValueId>()) {
           const NodeId producer = graph_.value(*value).producer;
           if (producer.valid() && nodes.contains(producer)) continue;
@@ -302,18 +326,26 @@ class PointwiseFusion {
         }
       }
     }
-    if (group.nodes.size() > kMaxPointwiseSteps || group.inputs.size() > kMaxPointwiseInputs ||
+    if (group.steps > kMaxPointwiseSteps || group.inputs.size() > kMaxPointwiseInputs ||
         group.scalars.size() > kMaxPointwiseScalars) {
       return std::nullopt;
     }
     return group;
   }
 
+  // The input of the fused operator: the bfloat16 source of a conversion to float32, or itself.
+  ValueId Source(ValueId operand) const {
+    const std::optional<ValueId> source = Converted(operand);
+    return source.has_value() && graph_.MetaOf(*source).dtype == DType::kBFloat16 ? *source
+                                                                                  : operand;
+  }
+
   // f(g(x), h(y), …)  ->  pointwise(program, x, y, …)
   // f, g and h are elementwise, and the inner results have no other users.
   bool Fuse(NodeId root) {
     const TensorMeta& result = graph_.MetaOf(graph_.ResultOf(root));
-    if (result.dtype != DType::kFloat32) return false;
+    const Step& last = steps_.at(root);
+    if (result.dtype == DType::kBool || (last.name.empty() && !last.rounds)) return false;
     absl::flat_hash_set<NodeId> nodes = {root};
     std::optional<Group> group = Collect(nodes);
     if (!group.has_value()) return false;
@@ -336,7 +368,11 @@ class PointwiseFusion {
         break;
       }
     }
-    if (group->nodes.size() < 2) return false;
+    const bool computes = std::any_of(group->nodes.begin(), group->nodes.end(),
+                                      [&](NodeId id) { return !steps_.at(id).name.empty(); });
+    const bool converts = std::any_of(group->inputs.begin(), group->inputs.end(),
+                                      [&](ValueId input) { return Source(input) != input; });
+    if (!computes || (group->nodes.size() < 2 && !converts)) return false;
     Replace(root, *group);
     return true;
   }
@@ -345,8 +381,10 @@ class PointwiseFusion {
     absl::flat_hash_map<ValueId, int64_t> indices;
     Argument::List inputs, scalars, operands;
     for (ValueId input : group.inputs) {
-      indices.emplace(input, static_cast<int64_t>(indices.size()));
-      inputs.emplace_back(input);
+      const Argument source(Source(input));
+      const auto at = std::find(inputs.begin(), inputs.end(), source);
+      indices.emplace(input, at - inputs.begin());
+      if (at == inputs.end()) inputs.push_back(source);
     }
     for (double scalar : group.scalars) scalars.emplace_back(scalar);
     const auto first_scalar = static_cast<int64_t>(inputs.size());
@@ -354,17 +392,26 @@ class PointwiseFusion {
     std::string names;
     for (NodeId id : group.nodes) {
       const Step& step = steps_.at(id);
-      absl::StrAppend(&names, names.empty() ? "" : " ", step.name);
-      for (const Argument& operand : step.operands) {
-        if (const ValueId* value = operand.get_if<ValueId>()) {
-          operands.emplace_back(indices.at(*value));
-          continue;
-        }
+      const auto index_of = [&](const Argument& operand) -> int64_t {
+        if (const ValueId* value = operand.get_if<ValueId>()) return indices.at(*value);
         const auto at =
             std::find(group.scalars.begin(), group.scalars.end(), *operand.get_if<double>());
-        operands.emplace_back(first_scalar + (at - group.scalars.begin()));
+        return first_scalar + (at - group.scalars.begin());
+      };
+      const auto append = [&](std::string_view name) {
+        absl::StrAppend(&names, names.empty() ? "" : " ", name);
+        return next++;
+      };
+      int64_t index = index_of(step.operands[0]);
+      if (!step.name.empty()) {
+        for (const Argument& operand : step.operands) operands.emplace_back(index_of(operand));
+        index = append(step.name);
       }
-      indices.emplace(graph_.ResultOf(id), next++);
+      if (step.rounds) {
+        operands.emplace_back(index);
+        index = append("bfloat16");
+      }
+      indices.emplace(graph_.ResultOf(id), index);
     }
     editor_.SetTarget(root, CpuOp("pointwise"));
     editor_.SetArguments(root, {Argument(std::move(inputs)), Argument(std::move(names)),

@@ -15,7 +15,8 @@ namespace {
 std::string Program(std::string_view nodes) {
   return absl::StrCat(
       R"(program edge { graph(%x: f32[2,30,80] user_input, %y: f32[2,30,80] user_input,
-      %row: f32[80] user_input, %keep: b8[30,1] user_input, %h: bf16[2,30,80] user_input) { )",
+      %row: f32[80] user_input, %keep: b8[30,1] user_input, %h: bf16[2,30,80] user_input,
+      %f: f16[2,30,80] user_input) { )",
       nodes, " } }");
 }
 void ExpectFused(std::string_view before, std::string_view after) {
@@ -81,10 +82,54 @@ TEST(FusePointwise, KeepsValuesWithOtherUsers) {
       return (%o user_output, %s user_output))");
 }
 
-TEST(FusePointwise, RejectsOtherTypesAndScalars) {
-  ExpectNotFused(R"(
+TEST(FusePointwise, RoundsEachResultOfBFloat16) {
+  ExpectFused(R"(
       %s: bf16[2,30,80] = edge.aten.sigmoid.default(%h)
       %o: bf16[2,30,80] = edge.aten.mul.Tensor(%h, %s)
+      return (%o user_output))",
+              R"(
+      %o: bf16[2,30,80] = backend.belay_cpu.pointwise.default([%h], "sigmoid bfloat16 mul bfloat16", [0,1,0,2,3], [])
+      return (%o user_output))");
+}
+
+TEST(FusePointwise, ConvertsInputsAndResults) {
+  ExpectFused(R"(
+      %w: f32[2,30,80] = edge.dim_order_ops._to_dim_order_copy.default(%h, dtype=dtype:f32, dim_order=[0,1,2])
+      %o: f32[2,30,80] = edge.aten.relu.default(%w)
+      return (%o user_output, %w user_output))",
+              R"(
+      %w: f32[2,30,80] = edge.dim_order_ops._to_dim_order_copy.default(%h, dtype=dtype:f32, dim_order=[0,1,2])
+      %o: f32[2,30,80] = backend.belay_cpu.pointwise.default([%h], "relu", [0], [])
+      return (%o user_output, %w user_output))");
+  ExpectFused(R"(
+      %s: f32[2,30,80] = edge.aten.add.Tensor(%x, %y)
+      %n: bf16[2,30,80] = edge.dim_order_ops._to_dim_order_copy.default(%s, dtype=dtype:bf16, dim_order=[0,1,2])
+      %w: f32[2,30,80] = edge.dim_order_ops._to_dim_order_copy.default(%n, dtype=dtype:f32, dim_order=[0,1,2])
+      %o: f32[2,30,80] = edge.aten.mul.Tensor(%w, %x)
+      return (%o user_output))",
+              R"(
+      %o: f32[2,30,80] = backend.belay_cpu.pointwise.default([%x, %y], "add bfloat16 mul", [0,1,2,3,0], [])
+      return (%o user_output))");
+  ExpectFused(R"(
+      %s: f32[2,30,80] = edge.aten.add.Tensor(%x, %y)
+      %n: bf16[2,30,80] = edge.dim_order_ops._to_dim_order_copy.default(%s, dtype=dtype:bf16, dim_order=[0,1,2])
+      return (%n user_output))",
+              R"(
+      %n: bf16[2,30,80] = backend.belay_cpu.pointwise.default([%x, %y], "add bfloat16", [0,1,2], [])
+      return (%n user_output))");
+}
+
+TEST(FusePointwise, KeepsConversionsWithoutOperators) {
+  ExpectNotFused(R"(
+      %w: f32[2,30,80] = edge.dim_order_ops._to_dim_order_copy.default(%h, dtype=dtype:f32, dim_order=[0,1,2])
+      %n: bf16[2,30,80] = edge.dim_order_ops._to_dim_order_copy.default(%w, dtype=dtype:bf16, dim_order=[0,1,2])
+      return (%n user_output))");
+}
+
+TEST(FusePointwise, RejectsOtherTypesAndScalars) {
+  ExpectNotFused(R"(
+      %s: f16[2,30,80] = edge.aten.sigmoid.default(%f)
+      %o: f16[2,30,80] = edge.aten.mul.Tensor(%f, %s)
       return (%o user_output))");
   ExpectNotFused(R"(
       %s: f32[2,30,80] = edge.aten.pow.Tensor_Scalar(%x, 0.3)

@@ -43,6 +43,27 @@ TEST(LowerBatchNorm, BecomesAProductAndASum) {
                       CpuPassTestOps());
 }
 
+TEST(LowerBatchNorm, ComputesBFloat16InFloat32) {
+  exir::ExpectRewrite(R"(program edge {
+    constants { state "m": bf16[2] state "v": bf16[2] }
+    graph(%m: bf16[2] buffer "m", %v: bf16[2] buffer "v", %x: bf16[1,2,20,20] user_input) {
+      %y: bf16[1,2,20,20], %s: bf16[0], %t: bf16[0] =
+          edge.aten._native_batch_norm_legit_no_training.default(%x, none, none, %m, %v, 0.1, 0.25)
+      %r: bf16[1,2,20,20] = edge.aten.relu.default(%y)
+      return (%r user_output) } })",
+                      LowerBatchNorm().run, R"(program edge {
+    constants { constant "m_factor0": f32[2,1,1] constant "m_shift0": f32[2,1,1] }
+    graph(%m_factor0: f32[2,1,1] tensor_constant "m_factor0",
+          %m_shift0: f32[2,1,1] tensor_constant "m_shift0", %x: bf16[1,2,20,20] user_input) {
+      %wide: f32[1,2,20,20] = edge.dim_order_ops._to_dim_order_copy.default(%x, dtype=dtype:f32, dim_order=[0,1,2,3])
+      %y_scaled: f32[1,2,20,20] = edge.aten.mul.Tensor(%wide, %m_factor0)
+      %y_1: f32[1,2,20,20] = edge.aten.add.Tensor(%y_scaled, %m_shift0)
+      %narrow: bf16[1,2,20,20] = edge.dim_order_ops._to_dim_order_copy.default(%y_1, dtype=dtype:bf16, dim_order=[0,1,2,3])
+      %r: bf16[1,2,20,20] = edge.aten.relu.default(%narrow)
+      return (%r user_output) } })",
+                      CpuPassTestOps());
+}
+
 // With 0.75 everywhere, factor = 0.75 / sqrt(0.75 + 0.25) and shift = 0.75 - 0.75 * 0.75.
 TEST(LowerBatchNorm, ComputesFactorAndShift) {
   ASSERT_OK_AND_ASSIGN(exir::ExportedProgram program,
