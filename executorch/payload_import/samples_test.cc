@@ -105,7 +105,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Sample{"xnn_half", 1, 2e-3, 2e-3}, Sample{"xnn_rows", 2},
                       Sample{"xnn_dynamic_int8", 1, 1e-3}, Sample{"xnn_int4_groups", 1, 1e-3},
                       Sample{"xnn_int4_channels", 1, 1e-3}, Sample{"xnn_int4_rows", 2, 1e-3},
-                      Sample{"xnn_static_int8", 1, 1e-2},
+                      Sample{"xnn_static_int8", 1, 1e-2}, Sample{"belay_static_int8", 1, 0, 0},
                       Sample{"xnn_convnet", 1, 1e-5, 1e-4, "executorch/reader/testdata/", false},
                       Sample{"xnn_convnet_q8", 1, 1e-2, 0, "executorch/reader/testdata/", false},
                       Sample{"xnn_linear_relu", 1, 1e-5, 1e-4, "executorch/reader/testdata/",

@@ -184,6 +184,32 @@ TEST_F(BiasCorrectionTest, RecipesDisableIt) {
   EXPECT_FALSE(result.quantized.at(0).corrects_bias);
 }
 
+TEST_F(BiasCorrectionTest, RoundsBiasesThatBackendsAddAsIntegers) {
+  patterns_.integer_biases = true;
+  for (bool corrects : {true, false}) {
+    recipe_.bias_correction = corrects;
+    const QuantizeResult result = Quantize(R"(program edge {
+    constants { state "b": f32[2] state "w": f32[2,2] }
+    graph(%b: f32[2] parameter "b", %w: f32[2,2] parameter "w", %x: f32[4,2] user_input) {
+      %p: f32[2,2] = edge.aten.permute_copy.default(%w, [1,0])
+      %y: f32[4,2] = edge.aten.addmm.default(%b, %x, %p)
+      return (%y user_output) } })",
+                                           {4, 2});
+    EXPECT_EQ(result.quantized.at(0).corrects_bias, corrects);
+    std::vector<float> exact = {10, 20};
+    if (corrects) exact = Corrected(exact, 1, 2.75);
+    const std::vector<float> bias = Elements(result.program.constants.at("b_corrected"));
+    const std::vector<float> weight_scales = Elements(result.program.constants.at("w_int8_scales"));
+    ASSERT_THAT(bias, SizeIs(2));
+    for (size_t n = 0; n < 2; ++n) {
+      const float scale = weight_scales[n] * result.activations.at(0).parameters.scale;
+      EXPECT_EQ(bias[n], std::nearbyint(bias[n] / scale) * scale);
+      EXPECT_NEAR(bias[n], exact[n], scale / 2);
+      EXPECT_NE(bias[n], exact[n]);
+    }
+  }
+}
+
 TEST_F(BiasCorrectionTest, WeightsAreNotInMemoryAfterwards) {
   ExportedProgram program = ParseOrDie(R"(program edge {
   constants { state "w": f32[512,512] }

@@ -1,6 +1,7 @@
 #include "exir/quantize/program_quantizer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -115,8 +116,8 @@ class Quantization {
     }
     quantized_.insert(use.constant);
     ABSL_RETURN_IF_ERROR(weights_.Replace(use, *stored));
-    if (!means.empty()) {
-      ABSL_ASSIGN_OR_RETURN(report.corrects_bias, CorrectBias(anchor, means));
+    if (!means.empty() || (anchor.is_static() && patterns_.integer_biases)) {
+      ABSL_ASSIGN_OR_RETURN(report.corrects_bias, ReplaceBias(anchor, means));
     }
     result_.quantized.push_back(std::move(report));
     return anchor.scheme.activation == ActivationNumbers::kDynamicInt8 ? QuantizeInput(use)
@@ -169,22 +170,26 @@ class Quantization {
     return absl::OkStatus();
   }
 
-  // Adds the mean error of the weight to the bias: the mean output then is that of the float32
-  // weight. Returns false if the bias is not a float32 constant of one element per output channel.
+  // Adds the mean error of the weight to the bias, unless `means` are empty: the mean output then is
+  // that of the float32 weight. Rounds the bias if the backend adds it as int32. Returns false if the
+  // bias is not corrected: without means, and if it is not a float32 constant of one element per
+  // output channel.
   //
   //   mm(x, W')  ->  addmm(bias, x, W')
-  absl::StatusOr<bool> CorrectBias(const Anchor& anchor, absl::Span<const double> means) {
+  absl::StatusOr<bool> ReplaceBias(const Anchor& anchor, absl::Span<const double> means) {
     const WeightUse& use = anchor.use;
     const Node& node = graph_.node(use.node);
     const std::string& op = node.target->aten()->name();
     const std::string_view argument = op == kAddmm ? "self" : "bias";
+    const ValueId* before = op == kMm ? nullptr : node.value_argument(argument);
+    if (before == nullptr && means.empty()) return false;
     ABSL_ASSIGN_OR_RETURN(const WeightMatrix weight, MatrixOf(anchor.weight, use.rows_first));
     ABSL_ASSIGN_OR_RETURN(const EncodedWeight encoded,
                           encoded_.Encode(anchor.weight, use.rows_first, anchor.scheme));
-    std::vector<double> bias = MeanErrors(weight, encoded, anchor.scheme.rows, means);
+    std::vector<double> bias(static_cast<size_t>(weight.rows));
+    if (!means.empty()) bias = MeanErrors(weight, encoded, anchor.scheme.rows, means);
     ReleasePages(anchor.weight.storage().bytes);
     std::string name = absl::StrCat(anchor.weight_name, "_bias_corrected");
-    const ValueId* before = op == kMm ? nullptr : node.value_argument(argument);
     if (op == kMm) {
       const auto is_addmm = [](const QuantizationPattern& pattern) { return pattern.op == kAddmm; };
       if (std::none_of(patterns_.patterns.begin(), patterns_.patterns.end(), is_addmm))
@@ -202,10 +207,11 @@ class Quantization {
     } else if (!node.argument(argument).is_none()) {
       return false;
     }
+    if (patterns_.integer_biases) RoundBias(use, *encoded.scales, bias);
     const ValueId corrected = AddBias(bias, name);
     if (op != kMm) {
       editor_.SetArgument(use.node, *node.target->ArgumentIndex(argument), corrected);
-      return true;
+      return !means.empty();
     }
     builder_.MoveTo(use.node);
     const Argument sum =
@@ -215,6 +221,23 @@ class Quantization {
     editor_.ReplaceAllUses(result, sum);
     result_.replaced.emplace(result, *sum.get_if<ValueId>());
     return true;
+  }
+
+  // Rounds the bias of a static anchor to multiples of the scale of its int32 sums. Computed in
+  // float32, as backends/xnnpack/aot/payload_values.cc computes the int32 biases.
+  void RoundBias(const WeightUse& use, const ConstantTensor& weight_scales,
+                 std::vector<double>& bias) const {
+    const ValueId* input = graph_.node(use.node).value_argument(use.input_argument);
+    const NodeId producer = graph_.value(*input).producer;
+    if (!producer.valid() || !graph_.node(producer).target->has_trait(kDequantizes)) return;
+    const double* input_scale = graph_.node(producer).argument("scale").get_if<double>();
+    if (input_scale == nullptr) return;
+    const auto* scales = weight_scales.view().as<float>();
+    for (size_t n = 0; n < bias.size(); ++n) {
+      const float scale = scales[n] * static_cast<float>(*input_scale);
+      const float steps = std::nearbyint(static_cast<float>(bias[n]) * (1.0F / scale));
+      if (std::abs(steps) < 0x1p31F) bias[n] = double{steps} * double{scale};
+    }
   }
 
   ValueId AddBias(const std::vector<double>& bias, const std::string& wish) {

@@ -119,6 +119,30 @@ TEST_F(PteCommandsTest, RunExecutesXnnpackDelegates) {
   }
 }
 
+// The quantized program, lowered for the CPU, computes the integers of its .pte in ExecuTorch.
+TEST_F(PteCommandsTest, QuantizedProgramsComputeAsInExecuTorch) {
+  const std::string stem = "executorch/payload_import/testdata/belay_static_int8";
+  for (const std::string backend : {"cpu", "none"}) {
+    const std::string program = Path(backend + ".belay"), folder = Path(backend + "_outputs");
+    ASSERT_EQ(Capture([&] {
+                return Lower({.input = stem + ".bir", .output = program, .backends = {backend}});
+              }).status,
+              kDone);
+    RunOptions options{.program = program, .output_dir = folder};
+    options.inputs = {stem + ".forward.call0.in0.npy"};
+    const Outcome outcome = Capture([&] { return tools::Run(options); });
+    ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+    for (int i = 0; i < 6; ++i) {
+      ASSERT_OK_AND_ASSIGN(const NpyArray got,
+                           ReadNpyFile(folder + "/" + std::to_string(i) + ".npy"));
+      ASSERT_OK_AND_ASSIGN(const NpyArray expected,
+                           ReadNpyFile(stem + ".forward.call0.out" + std::to_string(i) + ".npy"));
+      EXPECT_EQ(ToVector<float>(got.view()), ToVector<float>(expected.view()))
+          << backend << ", output " << i;
+    }
+  }
+}
+
 TEST_F(PteCommandsTest, NamesBackendWithoutRuntime) {
   std::string file = Read(Sample("xnn_linear_relu.pte"));
   file.replace(file.find("XnnpackBackend"), 14, "UnknownBackend");

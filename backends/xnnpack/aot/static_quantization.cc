@@ -46,6 +46,7 @@ constexpr Row kRows[] = {
 exir::QuantizationPatterns StaticQuantizationPatterns(Target target) {
   exir::QuantizationPatterns result;
   result.quantizes_results = true;
+  result.integer_biases = true;
   for (const Row& row : kRows) {
     const auto accepts = [target](const exir::ExportedProgram& program, exir::NodeId node) {
       if (CompositeUserOf(program, node).has_value()) return false;

@@ -88,6 +88,7 @@ TEST_F(StaticQuantizationTest, ClampsBoundTheResultBeforeThem) {
         << pattern.op;
   }
   EXPECT_TRUE(StaticQuantizationPatterns(Target::kLocal).quantizes_results);
+  EXPECT_TRUE(StaticQuantizationPatterns(Target::kLocal).integer_biases);
 }
 
 }  // namespace
