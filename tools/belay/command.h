@@ -71,6 +71,7 @@ struct QuantizeOptions {
   std::string metric;                    // a shell command (RunMetric); "" for none
   int threads = 1;                       // execute the calibration data
   bool node_losses = false;              // as LowerOptions::node_losses
+  bool times = false;                    // MeasureTimes
   bool json = false;
   CommandLimits limits;
 };

@@ -27,7 +27,7 @@
 #include "tools/belay/lowering.h"
 #include "tools/belay/printing.h"
 #include "tools/belay/progress.h"
-#include "tools/belay/quantized_methods.h"
+#include "tools/belay/quantize_report.h"
 #include "tools/belay/same_file.h"
 #include "tools/graph/draw_exported.h"
 

@@ -22,8 +22,9 @@
 #include "tools/belay/lowering.h"
 #include "tools/belay/metric_command.h"
 #include "tools/belay/printing.h"
+#include "tools/belay/program_times.h"
 #include "tools/belay/progress.h"
-#include "tools/belay/quantized_methods.h"
+#include "tools/belay/quantize_report.h"
 #include "tools/belay/same_file.h"
 
 namespace belay::tools {
@@ -81,8 +82,8 @@ exir::MethodPrograms CloneOf(const exir::MethodPrograms& programs) {
   return copy;
 }
 
-// Measures the programs before and after quantization by --labels and --metric. Adds the results to
-// the report, as JSON and as text.
+// Measures the programs before and after quantization by --labels, --times and --metric. Adds the
+// results to the report, as JSON and as text.
 absl::Status Evaluate(const QuantizeOptions& options, const Lowering& lowering,
                       const exir::MethodPrograms& before, const exir::MethodPrograms& after,
                       nlohmann::json& json, std::string& text) {
@@ -96,6 +97,14 @@ absl::Status Evaluate(const QuantizeOptions& options, const Lowering& lowering,
     if (!accuracy.ok()) return Annotate(accuracy.status(), absl::StrCat("method '", name, "'"));
     json["methods"][i]["labels"] = accuracy->ToJson();
     absl::StrAppend(&text, "method ", OneLine(name), ": ", accuracy->ToString(), "\n");
+  }
+  if (options.times) {
+    ABSL_ASSIGN_OR_RETURN(const std::vector<ProgramTimes> times,
+                          MeasureTimes(before, after, lowering));
+    for (size_t i = 0; i < times.size(); ++i) {
+      json["methods"][i]["times"] = times[i].ToJson();
+      absl::StrAppend(&text, times[i].ToString());
+    }
   }
   if (options.metric.empty()) return absl::OkStatus();
   double metric[2] = {};
@@ -145,7 +154,7 @@ int Quantize(const QuantizeOptions& options) {
   };
   exir::PipelineReport ignored;
   absl::StatusOr<exir::MethodPrograms> programs = ImportForLowering(**lowering, ignored);
-  const bool evaluates = !options.labels.empty() || !options.metric.empty();
+  const bool evaluates = !options.labels.empty() || !options.metric.empty() || options.times;
   exir::MethodPrograms before;
   if (programs.ok() && evaluates) {
     programs = exir::LowerToStage(*std::move(programs), exir::Stage::kEdge, (*lowering)->pipeline,
@@ -218,6 +227,9 @@ Command QuantizeCommand() {
             {.not_empty = true}},
            {"--node-losses", &quantize->node_losses,
             "also reports the loss of the result of each node over the calibration data"},
+           {"--times", &quantize->times,
+            "also lowers the programs before and after for the backends, and reports the time of a "
+            "call with random inputs, by module"},
            {"--labels",
             &quantize->labels,
             "[METHOD:]PATH: a folder with a folder of calls per class: also reports top-1 and "

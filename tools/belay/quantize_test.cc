@@ -335,6 +335,52 @@ TEST_F(StaticQuantizeTest, NodeLossesAreThoseOfTheResults) {
   EXPECT_THAT(run(false).output, HasSubstr("results of nodes over 1 call, lowest SNR first"));
 }
 
+TEST_F(StaticQuantizeTest, ReportsActivationsAndModules) {
+  const auto run = [&](bool json) {
+    return Capture([&] {
+      return Quantize({.input = kDigits,
+                       .output = Path("q.bir"),
+                       .recipe = "int8-static",
+                       .calibration = {kDigitsCase},
+                       .node_losses = true,
+                       .json = json});
+    });
+  };
+  const json method = json::parse(run(true).output, nullptr, false)["methods"][0];
+  ASSERT_FALSE(method["modules"].empty());
+  for (const json& module : method["modules"]) {
+    EXPECT_NE(module["module"], "");
+    EXPECT_GE(module["operators"], 1);
+    EXPECT_GT(module["snr_db"], 20);
+    EXPECT_GT(module["bytes_before"], module["bytes_after"]);
+    EXPECT_TRUE(module.contains("result_snr_db")) << module;
+  }
+  EXPECT_THAT(run(false).output, HasSubstr("activations, lowest SNR first:\n"));
+}
+
+TEST_F(StaticQuantizeTest, TimesAreMeasuredBeforeAndAfter) {
+  const auto run = [&](bool json) {
+    return Capture([&] {
+      return Quantize({.input = kDigits,
+                       .output = Path("q.bir"),
+                       .recipe = "int8-static",
+                       .calibration = {kDigitsCase},
+                       .times = true,
+                       .json = json});
+    });
+  };
+  const Outcome outcome = run(true);
+  ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+  const json times = json::parse(outcome.output, nullptr, false)["methods"][0]["times"];
+  EXPECT_GT(times["before_ms"], 0);
+  EXPECT_GT(times["after_ms"], 0);
+  ASSERT_FALSE(times["modules"].empty());
+  double before = 0;
+  for (const json& module : times["modules"]) before += module["before_ms"].get<double>();
+  EXPECT_GT(before, 0);
+  EXPECT_THAT(run(false).output, HasSubstr("modules, the slowest first:\n"));
+}
+
 TEST_F(StaticQuantizeTest, NodeLossesNeedCalibrationData) {
   const Outcome outcome = Capture([&] {
     return Quantize(

@@ -1,10 +1,9 @@
-// Quantizes the methods of a command, and reports the loss.
+// Quantizes the methods of a command.
 #ifndef BELAY_TOOLS_BELAY_QUANTIZED_METHODS_H_
 #define BELAY_TOOLS_BELAY_QUANTIZED_METHODS_H_
 
 #include <functional>
 #include <optional>
-#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,28 +13,12 @@
 #include "exir/pipeline.h"
 #include "exir/quantize/output_loss.h"
 #include "exir/quantize/quantize_program.h"
-#include "exir/quantize/quantized_program.h"
 #include "exir/quantize/recipe.h"
-#include "nlohmann/json.hpp"
 #include "tools/belay/calibration_files.h"
 #include "tools/belay/max_sizes.h"
+#include "tools/belay/quantize_report.h"
 
 namespace belay::tools {
-
-struct QuantizeReport {
-  struct OfMethod {
-    std::string method;
-    std::vector<exir::QuantizedNode> quantized;
-    std::vector<exir::UnquantizedNode> unquantized;
-    std::vector<exir::QuantizedTensor> activations;
-    std::vector<std::string> notes;
-    std::optional<exir::LossMeasurement> measured;
-    std::optional<exir::NodeLosses> node_losses;
-  };
-  std::string recipe;
-  double seconds = 0;
-  std::vector<OfMethod> methods;
-};
 
 struct QuantizeSetup {
   exir::Recipe recipe;
@@ -62,16 +45,6 @@ absl::StatusOr<exir::Recipe> ChooseRecipe(const std::string& name_or_file,
 //   kUnimplemented  static quantization for backends without patterns
 absl::StatusOr<QuantizeReport> QuantizeMethods(exir::MethodPrograms& methods,
                                                const QuantizeSetup& setup);
-
-// Returns the report of --json. Infinite losses, as an SNR without noise, are null.
-nlohmann::json QuantizeReportJson(const QuantizeReport& report);
-
-// Returns the page of --html: `report` is the result of QuantizeReportJson for the file `output`.
-std::string QuantizePage(const std::string& output, const nlohmann::json& report);
-
-// Prints per method: the number of operators and bytes, the operators with the lowest SNR, and why
-// operators stay in float32. With a bound of the loss, also the measured loss.
-void PrintQuantizeReport(const QuantizeReport& report, std::ostream& out);
 
 }  // namespace belay::tools
 

@@ -2,7 +2,7 @@
 'use strict';
 
 const METHODS = DATA.report.methods;
-const TABS = [['weights', 'Weights'], ['activations', 'Activations'], ['results', 'Results of nodes'], ['unquantized', 'Not quantized']];
+const TABS = [['weights', 'Weights'], ['activations', 'Activations'], ['modules', 'Modules'], ['results', 'Results of nodes'], ['unquantized', 'Not quantized']];
 const METRICS = {snr: 'SNR in dB', cosine: 'cosine', mse: 'mean squared error'};
 const MOST_ROWS = 500;
 
@@ -98,6 +98,28 @@ function showActivations(section, method) {
   ], rows));
 }
 
+function showModules(section, method) {
+  const times = new Map((method.times?.modules ?? []).map((row) => [row.module, row]));
+  const rows = [...method.modules].sort((a, b) => (a.snr_db ?? Infinity) - (b.snr_db ?? Infinity));
+  const decibels = (value) => value === null ? 'exact' : value === undefined ? '' : `${shown(value)} dB`;
+  const time = (field) => (row) => times.has(row.module) ? `${shown(times.get(row.module)[field], 3)} ms` : '';
+  section.replaceChildren(
+      ...(method.times ? [element('div', {class: 'cards'},
+                                  card(`${shown(method.times.before_ms, 2)} ms`, 'a call before'),
+                                  card(`${shown(method.times.after_ms, 2)} ms`, 'a call after'))] : []),
+      ...limited([
+        {title: 'weight SNR', number: true, text: (row) => decibels(row.snr_db)},
+        ...(method.node_losses ? [{title: 'result SNR', number: true, text: (row) => decibels(row.result_snr_db)}] : []),
+        {title: 'module', text: (row) => row.module},
+        {title: 'operators', number: true, text: (row) => count(row.operators)},
+        {title: 'largest error', number: true, text: (row) => shown(row.max_error, 3)},
+        {title: 'bytes before', number: true, text: (row) => withUnit(row.bytes_before, 'B')},
+        {title: 'bytes', number: true, text: (row) => withUnit(row.bytes_after, 'B')},
+        ...(method.times ? [{title: 'time before', number: true, text: time('before_ms')},
+                            {title: 'time', number: true, text: time('after_ms')}] : []),
+      ], rows));
+}
+
 function showResults(section, method) {
   if (!method.node_losses) {
     section.replaceChildren(element('p', {class: 'dim'}, 'Measured with --node-losses.'));
@@ -134,6 +156,7 @@ function showMethod(name) {
   const method = METHODS.find((m) => m.method === name) ?? METHODS[0];
   showWeights(byId('weights'), method);
   showActivations(byId('activations'), method);
+  showModules(byId('modules'), method);
   showResults(byId('results'), method);
   showUnquantized(byId('unquantized'), method);
 }
