@@ -49,7 +49,7 @@ extern "C" {
 
 /* ABI version of this header. A library supports callers compiled against its own version and
  * smaller ones. */
-#define BELAY_ABI_VERSION 6
+#define BELAY_ABI_VERSION 7
 
 /* ABI version of the library. */
 BELAY_API uint32_t belay_abi_version(void);

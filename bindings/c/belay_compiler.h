@@ -103,6 +103,9 @@ typedef struct belay_lower_options {
    * version 6. */
   const char* const* memory_planners;
   size_t num_memory_planners;
+  /* For `quantize` with `calibration`, 0 or 1: also reports the loss of the result of each node
+   * (docs/quantization.md §3). Since version 7. */
+  int32_t node_losses;
 } belay_lower_options;
 
 /* A lowered program and its reports. */
@@ -122,16 +125,28 @@ typedef struct belay_lowered belay_lowered;
 BELAY_API belay_status belay_lower(const belay_archive* archives, size_t num_archives,
                                    const belay_lower_options* options, belay_lowered** lowered,
                                    belay_error** error);
+/* Quantizes archives by the option `quantize`, which is required, and saves the programs without
+ * lowering them, as `belay quantize`: belay_lowered_bytes is a file of saved programs (.bir), which
+ * belay_lower, belay_verify and belay_inspect accept. The reports are those of quantization, as JSON
+ * that of `belay quantize --json`. Options with an effect only on lowering are INVALID_ARGUMENT:
+ * format, compile_specs, constant_methods, banks, data_files, memory_planners, tokenizer,
+ * chat_templates, write_state_in_place, no_fold_constants and quant_fusion_and_const_prop. Errors of
+ * belay_lower. Since version 7. */
+BELAY_API belay_status belay_quantize(const belay_archive* archives, size_t num_archives,
+                                      const belay_lower_options* options, belay_lowered** quantized,
+                                      belay_error** error);
 /* NULL: no-op. */
 BELAY_API void belay_lowered_free(belay_lowered* lowered);
 /* All valid as long as `lowered`. */
-BELAY_API const void* belay_lowered_bytes(const belay_lowered* lowered); /* the program file */
+/* The program file, or the file of saved programs. */
+BELAY_API const void* belay_lowered_bytes(const belay_lowered* lowered);
 BELAY_API size_t belay_lowered_size(const belay_lowered* lowered);
 /* The share of each backend, memory, and the most frequent reasons against delegation. */
 BELAY_API const char* belay_lowered_report_text(const belay_lowered* lowered);
 /* The report of `belay lower --report`. */
 BELAY_API const char* belay_lowered_report_json(const belay_lowered* lowered);
-/* The page of `belay lower --html`; "" unless the options request it, and for a converted program. */
+/* The page of `belay lower --html` or `belay quantize --html`; "" unless the options request it, and
+ * for a converted program. */
 BELAY_API const char* belay_lowered_report_html(const belay_lowered* lowered);
 
 /* The names of the backends that can be lowered to, comma separated. A static string. */

@@ -281,6 +281,39 @@ static void QuantizesWithCalibrationData(void) {
                "psnr=10");
 }
 
+static void QuantizeSavesPrograms(void) {
+  const belay_archive archive = {.struct_size = sizeof archive, .path = ZOO "digits_cnn/model.pt2"};
+  const char* const calibration[] = {ZOO "digits_cnn/case_0"};
+  belay_lower_options options = {.struct_size = sizeof options,
+                                 .quantize = "int8-static",
+                                 .html = 1,
+                                 .calibration = calibration,
+                                 .num_calibration = 1,
+                                 .node_losses = 1};
+  belay_lowered* quantized = NULL;
+  REQUIRE(belay_quantize(&archive, 1, &options, &quantized, NULL) == BELAY_OK);
+  EXPECT(strstr(belay_lowered_report_json(quantized), "\"recipe\": \"int8-static\"") != NULL);
+  EXPECT(strstr(belay_lowered_report_json(quantized), "\"node_losses\": {") != NULL);
+  EXPECT(strstr(belay_lowered_report_text(quantized), "activations, lowest SNR first") != NULL);
+  EXPECT(strstr(belay_lowered_report_html(quantized), "<html") != NULL);
+  const belay_archive saved = {.struct_size = sizeof saved,
+                               .bytes = belay_lowered_bytes(quantized),
+                               .size = belay_lowered_size(quantized)};
+  belay_lowered* lowered = Lower(&saved, 1, NULL);
+  belay_program* program = OpenLowered(lowered);
+  belay_method_free(Load(program, "forward", NULL));
+  belay_program_free(program);
+  belay_lowered_free(lowered);
+  belay_lowered_free(quantized);
+  quantized = NULL;
+  options.format = "pte";
+  EXPECT_ERROR(belay_quantize(&archive, 1, &options, &quantized, &error), BELAY_INVALID_ARGUMENT,
+               "belay_quantize: the option format is for belay_lower");
+  EXPECT_ERROR(belay_quantize(&archive, 1, NULL, &quantized, &error), BELAY_INVALID_ARGUMENT,
+               "quantize, a recipe");
+  EXPECT(quantized == NULL);
+}
+
 static void VerifyComparesArchiveAndProgram(void) {
   size_t size = 0;
   void* bytes = ReadFile(ZOO "mlp/model.pt2", &size);
@@ -378,6 +411,7 @@ int main(void) {
   ErrorsOfLowering();
   LowersWithARecipe();
   QuantizesWithCalibrationData();
+  QuantizeSavesPrograms();
   VerifyComparesArchiveAndProgram();
   InspectDescribesArchivesAndPrograms();
   belay_program* program = Open();

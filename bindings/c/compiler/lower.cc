@@ -19,6 +19,7 @@
 #include "bindings/c/handles.h"
 #include "exir/ir/refused_node.h"
 #include "exir/pipeline.h"
+#include "exir/serialize/saved_programs.h"
 #include "nlohmann/json.hpp"
 #include "runtime/core/status_macros.h"
 #include "tools/belay/command.h"
@@ -27,6 +28,7 @@
 #include "tools/belay/lower_report.h"
 #include "tools/belay/lowering.h"
 #include "tools/belay/printing.h"
+#include "tools/belay/quantize_report.h"
 #include "tools/graph/draw_exported.h"
 
 struct belay_lowered {
@@ -105,6 +107,7 @@ absl::StatusOr<tools::LowerOptions> OptionsOf(const belay_archive* archives, siz
   ABSL_ASSIGN_OR_RETURN(options.calibration,
                         Strings(known.calibration, known.num_calibration, "calibration"));
   if (known.max_loss != nullptr) options.max_loss = known.max_loss;
+  options.node_losses = known.node_losses != 0;
   if (known.tokenizer != nullptr) options.tokenizer = known.tokenizer;
   ABSL_ASSIGN_OR_RETURN(options.chat_template,
                         Strings(known.chat_templates, known.num_chat_templates, "chat_templates"));
@@ -143,6 +146,14 @@ void SetEnd(const belay_lower_options& known, exir::LoweringLimits& limits) {
   if (known.cancellation != nullptr) limits.cancel = &known.cancellation->cancelled;
 }
 
+void SetEndAndProgress(const belay_lower_options& known, exir::PipelineOptions& pipeline) {
+  SetEnd(known, pipeline.limits);
+  if (known.progress == nullptr) return;
+  pipeline.progress = [&](std::string_view phase, double done) {
+    known.progress(std::string(phase).c_str(), done, known.progress_context);
+  };
+}
+
 // Returns the result without a page; `json` is the report.
 absl::StatusOr<std::unique_ptr<belay_lowered>> Lowered(
     const exir::SerializedProgram& program, const exir::PipelineReport& report,
@@ -178,12 +189,7 @@ absl::StatusOr<std::unique_ptr<belay_lowered>> LowerWith(const tools::LowerOptio
   bool bad_usage = false;
   ABSL_ASSIGN_OR_RETURN(const auto lowering, tools::PrepareLowering(options, bad_usage));
   exir::PipelineOptions& pipeline = lowering->pipeline;
-  SetEnd(known, pipeline.limits);
-  if (known.progress != nullptr) {
-    pipeline.progress = [&](std::string_view phase, double done) {
-      known.progress(std::string(phase).c_str(), done, known.progress_context);
-    };
-  }
+  SetEndAndProgress(known, pipeline);
   tools::DrawnProgram drawn;
   if (known.html != 0) {
     pipeline.after_to_backend = [&](const exir::MethodPrograms& methods) {
@@ -212,16 +218,77 @@ absl::StatusOr<std::unique_ptr<belay_lowered>> LowerWith(const tools::LowerOptio
   return lowered;
 }
 
-absl::StatusOr<std::unique_ptr<belay_lowered>> Lower(const belay_archive* archives,
-                                                     size_t num_archives,
-                                                     const belay_lower_options* given) {
+// Returns an error if an option is set that has an effect only on lowering.
+absl::Status CheckForQuantizing(const belay_lower_options& known) {
+  if (known.quantize == nullptr) return Missing("quantize, a recipe");
+  const std::pair<std::string_view, bool> unused[] = {
+      {"format", known.format != nullptr},
+      {"compile_specs", known.num_compile_specs != 0},
+      {"constant_methods", known.num_constant_methods != 0},
+      {"banks", known.num_banks != 0},
+      {"data_files", known.num_data_files != 0},
+      {"memory_planners", known.num_memory_planners != 0},
+      {"tokenizer", known.tokenizer != nullptr},
+      {"chat_templates", known.num_chat_templates != 0},
+      {"write_state_in_place", known.write_state_in_place != 0},
+      {"no_fold_constants", known.no_fold_constants != 0},
+      {"quant_fusion_and_const_prop", known.quant_fusion_and_const_prop != 0}};
+  for (const auto& [name, is_set] : unused) {
+    if (!is_set) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("belay_quantize: the option ", std::string(name), " is for belay_lower"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<belay_lowered>> QuantizeWith(const tools::LowerOptions& options,
+                                                            const belay_lower_options& known) {
+  ABSL_RETURN_IF_ERROR(CheckForQuantizing(known));
+  bool bad_usage = false;
+  ABSL_ASSIGN_OR_RETURN(const auto lowering,
+                        tools::PrepareLowering(options, bad_usage, "quantize"));
+  SetEndAndProgress(known, lowering->pipeline);
+  exir::PipelineReport report;
+  ABSL_ASSIGN_OR_RETURN(exir::MethodPrograms programs, ImportForLowering(*lowering, report));
+  ABSL_ASSIGN_OR_RETURN(const std::optional<tools::QuantizeReport> quantized,
+                        QuantizeForLowering(*lowering, programs, report, /*end=*/1));
+  std::unique_ptr<belay_lowered> result(new (std::nothrow) belay_lowered);
+  if (result == nullptr) return NoMemory("saved programs");
+  result->program = exir::SavePrograms(programs, lowering->saved).ToString();
+  const nlohmann::json json = tools::QuantizeReportJson(*quantized);
+  result->json = tools::JsonText(json);
+  std::ostringstream text;
+  tools::PrintQuantizeReport(*quantized, text);
+  result->text = text.str();
+  if (known.html != 0) result->html = tools::QuantizePage("program.bir", json);
+  return result;
+}
+
+using Function = absl::StatusOr<std::unique_ptr<belay_lowered>> (*)(const tools::LowerOptions&,
+                                                                    const belay_lower_options&);
+
+// Calls `function` with the options.
+absl::StatusOr<std::unique_ptr<belay_lowered>> Process(const belay_archive* archives,
+                                                       size_t num_archives,
+                                                       const belay_lower_options* given,
+                                                       Function function) {
   ABSL_ASSIGN_OR_RETURN(const belay_lower_options known, Known(given));
   MemoryFiles files;
   ABSL_ASSIGN_OR_RETURN(const tools::LowerOptions options,
                         OptionsOf(archives, num_archives, known, files));
-  auto lowered = LowerWith(options, known);
+  auto lowered = function(options, known);
   if (!lowered.ok()) return files.WithNames(lowered.status());
   return lowered;
+}
+
+belay_status Process(const belay_archive* archives, size_t num_archives,
+                     const belay_lower_options* options, Function function, belay_lowered** result,
+                     belay_error** error) {
+  if (result == nullptr) return Report(Missing("an output pointer for the program"), error);
+  auto created = Process(archives, num_archives, options, function);
+  if (!created.ok()) return ReportRefusal(created.status(), error);
+  *result = created->release();
+  return BELAY_OK;
 }
 
 }  // namespace
@@ -230,13 +297,14 @@ absl::StatusOr<std::unique_ptr<belay_lowered>> Lower(const belay_archive* archiv
 belay_status belay_lower(const belay_archive* archives, size_t num_archives,
                          const belay_lower_options* options, belay_lowered** lowered,
                          belay_error** error) {
-  if (lowered == nullptr) {
-    return belay::c::Report(belay::c::Missing("an output pointer for the program"), error);
-  }
-  auto created = belay::c::Lower(archives, num_archives, options);
-  if (!created.ok()) return belay::c::ReportRefusal(created.status(), error);
-  *lowered = created->release();
-  return BELAY_OK;
+  return belay::c::Process(archives, num_archives, options, belay::c::LowerWith, lowered, error);
+}
+
+belay_status belay_quantize(const belay_archive* archives, size_t num_archives,
+                            const belay_lower_options* options, belay_lowered** quantized,
+                            belay_error** error) {
+  return belay::c::Process(archives, num_archives, options, belay::c::QuantizeWith, quantized,
+                           error);
 }
 
 void belay_lowered_free(belay_lowered* lowered) { delete lowered; }

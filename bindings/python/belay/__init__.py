@@ -9,7 +9,7 @@ docs/python.md is the guide.
 """
 
 from ._errors import Error
-from ._lowering import Verification, backends, compile, inspect, lower, verify
+from ._lowering import Quantized, Verification, backends, compile, inspect, lower, quantize, verify
 from ._program import Program, State, load
 from ._report import Profile, Report
 from ._text_model import Batch, Chat, Generation, Session, TextModel, Token
@@ -22,6 +22,7 @@ __all__ = [
     "Generation",
     "Profile",
     "Program",
+    "Quantized",
     "Report",
     "Session",
     "State",
@@ -34,5 +35,6 @@ __all__ = [
     "inspect",
     "load",
     "lower",
+    "quantize",
     "verify",
 ]

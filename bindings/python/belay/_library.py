@@ -10,7 +10,7 @@ from ctypes import c_void_p
 
 from ._errors import Error
 
-ABI_VERSION = 6
+ABI_VERSION = 7
 MAX_RANK = 16
 
 # belay_kind.
@@ -219,6 +219,7 @@ class LowerOptions(_Sized):
         ("num_data_files", c_size_t),
         ("memory_planners", POINTER(c_char_p)),
         ("num_memory_planners", c_size_t),
+        ("node_losses", c_int32),
     ]
 
 
@@ -358,6 +359,7 @@ _FALLIBLE = {
 _FALLIBLE_OF_COMPILER = {
     "belay_program_open_compiled": [c_char_p, POINTER(OpenOptions), c_int32, _HANDLE],
     "belay_lower": [POINTER(Archive), c_size_t, POINTER(LowerOptions), _HANDLE],
+    "belay_quantize": [POINTER(Archive), c_size_t, POINTER(LowerOptions), _HANDLE],
     "belay_verify": [POINTER(File), POINTER(File), POINTER(VerifyOptions), POINTER(c_int32), _HANDLE],
     "belay_inspect": [POINTER(File), _HANDLE],
     "belay_profile": [c_void_p, c_void_p, c_size_t, POINTER(ProfileOptions), _HANDLE],

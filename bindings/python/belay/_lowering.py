@@ -90,6 +90,66 @@ class _Progress:
             sys.stderr.flush()
 
 
+def _sources(source: Any) -> List[Any]:
+    """Pairs of a method's name, or None, and its archive."""
+    return list(source.items()) if isinstance(source, Mapping) else [(None, source)]
+
+
+def _has_exported(source: Any) -> bool:
+    return any(_is_exported(one) for _, one in _sources(source))
+
+
+def _archives(source: Any, keep: List[Any]) -> Any:
+    sources = _sources(source)
+    return (Archive * len(sources))(*(_archive(name, one, keep) for name, one in sources))
+
+
+def _set_quantization(options: LowerOptions, backends: Any, calibration: Any, max_size: Any) -> None:
+    """Sets the options that are common to lowering and quantizing."""
+    if isinstance(backends, str):
+        backends = [backends]
+    elif backends is not None:
+        # Names without a method form one list of priorities; each entry with a method is separate.
+        plain = [name for name in backends if ":" not in name]
+        backends = [name for name in backends if ":" in name] + ([",".join(plain)] if plain else [])
+    sizes = [] if max_size is None else max_size
+    if isinstance(sizes, int):
+        sizes = [str(sizes)]
+    elif isinstance(sizes, Mapping):
+        sizes = [f"{symbol}={bound}" for symbol, bound in sizes.items()]
+    paths = [calibration] if isinstance(calibration, (str, os.PathLike)) else calibration
+    options.calibration, options.num_calibration = strings(os.fspath(path) for path in paths)
+    options.backends, options.num_backends = strings(backends or [])
+    options.max_sizes, options.num_max_sizes = strings(sizes)
+
+
+def _run(function: str, archives: Any, options: LowerOptions, progress: Any) -> Any:
+    """Calls belay_lower or belay_quantize, and returns the file and the report."""
+    shown = None
+    if progress is None and sys.stderr is not None and sys.stderr.isatty():
+        progress = shown = _Progress()
+    if progress is not None:
+        options.progress = ProgressFunction(
+            lambda phase, done, context: progress(phase.decode("utf-8", "replace"), done)
+        )
+    handle = c_void_p()
+    try:
+        call(function, archives, len(archives), byref(options), byref(handle))
+    finally:
+        if shown is not None:
+            shown.end()
+    try:
+        content = ctypes.string_at(lib.belay_lowered_bytes(handle), lib.belay_lowered_size(handle))
+        report = Report(
+            lib.belay_lowered_report_text(handle).decode("utf-8", "replace"),
+            json.loads(lib.belay_lowered_report_json(handle)),
+            lib.belay_lowered_report_html(handle).decode("utf-8", "replace"),
+        )
+    finally:
+        lib.belay_lowered_free(handle)
+    return content, report
+
+
 def lower(
     source: Any,
     *,
@@ -97,6 +157,7 @@ def lower(
     quantize: Optional[str] = None,
     calibration: Union[str, Sequence[str]] = (),
     max_loss: Optional[str] = None,
+    node_losses: bool = False,
     compile_specs: Sequence[str] = (),
     max_size: Union[int, Mapping[str, int], None] = None,
     constant_methods: Optional[Mapping[str, Any]] = None,
@@ -130,6 +191,7 @@ def lower(
         method.
       max_loss: bound of the loss over the calibration data: "snr=DB", "cosine=VALUE" or "mse=VALUE". The operators
         that cost most stay in float32.
+      node_losses: reports the loss of the result of each node over the calibration data.
       compile_specs: options of backends, each "BACKEND:KEY=VALUE".
       max_size: upper bound of the sizes to which the model gives none; a dict from symbols to bounds for single ones.
       constant_methods: methods without arguments that return these numbers, bools or strings, or lists of them.
@@ -158,19 +220,7 @@ def lower(
     """
     require_compiler("lower")
     keep: List[Any] = []
-    sources = list(source.items()) if isinstance(source, Mapping) else [(None, source)]
-    archives = (Archive * len(sources))(*(_archive(name, one, keep) for name, one in sources))
-    if isinstance(backends, str):
-        backends = [backends]
-    elif backends is not None:
-        # Names without a method form one list of priorities; each entry with a method is separate.
-        plain = [name for name in backends if ":" not in name]
-        backends = [name for name in backends if ":" in name] + ([",".join(plain)] if plain else [])
-    sizes = [] if max_size is None else max_size
-    if isinstance(sizes, int):
-        sizes = [str(sizes)]
-    elif isinstance(sizes, Mapping):
-        sizes = [f"{symbol}={bound}" for symbol, bound in sizes.items()]
+    archives = _archives(source, keep)
     constants = [f"{name}={json.dumps(value)}" for name, value in (constant_methods or {}).items()]
     options = LowerOptions(
         format=format.encode(),
@@ -186,45 +236,91 @@ def lower(
         timeout_ns=nanoseconds(timeout),
         tokenizer=None if tokenizer is None else os.fsencode(tokenizer),
         max_loss=None if max_loss is None else max_loss.encode(),
+        node_losses=int(node_losses),
     )
-    paths = [calibration] if isinstance(calibration, (str, os.PathLike)) else calibration
-    options.calibration, options.num_calibration = strings(os.fspath(path) for path in paths)
+    _set_quantization(options, backends, calibration, max_size)
     chat_templates = [chat_template] if isinstance(chat_template, (str, os.PathLike)) else chat_template
     options.chat_templates, options.num_chat_templates = strings(os.fspath(path) for path in chat_templates)
-    options.backends, options.num_backends = strings(backends or [])
     options.compile_specs, options.num_compile_specs = strings(compile_specs)
-    options.max_sizes, options.num_max_sizes = strings(sizes)
     options.constant_methods, options.num_constant_methods = strings(constants)
     options.banks, options.num_banks = strings(banks)
     planners = [f"{name}:{planner}" for name, planner in memory_planner.items()] if isinstance(
         memory_planner, Mapping) else [] if memory_planner is None else [memory_planner]
     options.memory_planners, options.num_memory_planners = strings(planners)
     options.data_files, options.num_data_files = strings(os.fspath(path) for path in data_files)
-    shown = None
-    if progress is None and sys.stderr is not None and sys.stderr.isatty():
-        progress = shown = _Progress()
-    if progress is not None:
-        report_progress = progress
-        options.progress = ProgressFunction(
-            lambda phase, done, context: report_progress(phase.decode("utf-8", "replace"), done)
-        )
-    handle = c_void_p()
-    try:
-        call("belay_lower", archives, len(sources), byref(options), byref(handle))
-    finally:
-        if shown is not None:
-            shown.end()
-    try:
-        content = ctypes.string_at(lib.belay_lowered_bytes(handle), lib.belay_lowered_size(handle))
-        report = Report(
-            lib.belay_lowered_report_text(handle).decode("utf-8", "replace"),
-            json.loads(lib.belay_lowered_report_json(handle)),
-            lib.belay_lowered_report_html(handle).decode("utf-8", "replace"),
-        )
-    finally:
-        lib.belay_lowered_free(handle)
-    source_kind = "torch" if any(_is_exported(one) for _, one in sources) else None
+    content, report = _run("belay_lower", archives, options, progress)
+    source_kind = "torch" if _has_exported(source) else None
     return open_program(content, threads, report, returns=returns, source_kind=source_kind)
+
+
+class Quantized:
+    """Quantized programs that are not lowered yet, the result of `quantize`.
+
+    Attributes:
+      report: the losses of quantization, a Report.
+    """
+
+    def __init__(self, content: bytes, report: Report):
+        self._content = content
+        self.report = report
+
+    def to_bytes(self) -> bytes:
+        """The file of saved programs (.bir), a source of `lower`, `verify` and `inspect`."""
+        return self._content
+
+    def save(self, path: Union[str, os.PathLike]) -> None:
+        """Writes the file of saved programs (.bir)."""
+        with open(path, "wb") as file:
+            file.write(self._content)
+
+
+def quantize(
+    source: Any,
+    recipe: str,
+    *,
+    calibration: Union[str, Sequence[str]] = (),
+    max_loss: Optional[str] = None,
+    node_losses: bool = False,
+    backends: Union[str, Sequence[str], None] = None,
+    max_size: Union[int, Mapping[str, int], None] = None,
+    threads: int = 1,
+    timeout: Optional[float] = None,
+    limit_nodes: int = 0,
+    limit_memory_bytes: int = 0,
+    limit_work: int = 0,
+    progress: Optional[Callable[[str, float], None]] = None,
+) -> Quantized:
+    """Quantizes a model without lowering it, as `belay quantize`.
+
+    Args:
+      source: as for `lower`, except programs of ExecuTorch.
+      recipe: name of a quantization recipe, or a file of one that ends in .json.
+      calibration, max_loss, node_losses, max_size, progress: as for `lower`.
+      backends: as for `lower`; they decide what is quantized statically.
+      threads: that execute the calibration data.
+      timeout: seconds.
+      limit_nodes, limit_memory_bytes, limit_work: limits; 0: in proportion to the archive.
+    Returns:
+      the quantized programs, with their `report`.
+    Raises:
+      Error: as `lower`.
+    """
+    require_compiler("quantize")
+    keep: List[Any] = []
+    archives = _archives(source, keep)
+    options = LowerOptions(
+        quantize=recipe.encode(),
+        threads=threads,
+        html=1,
+        limit_nodes=limit_nodes,
+        limit_memory_bytes=limit_memory_bytes,
+        limit_work=limit_work,
+        timeout_ns=nanoseconds(timeout),
+        max_loss=None if max_loss is None else max_loss.encode(),
+        node_losses=int(node_losses),
+    )
+    _set_quantization(options, backends, calibration, max_size)
+    return Quantized(*_run("belay_quantize", archives, options, progress))
 
 
 def backends() -> List[str]:

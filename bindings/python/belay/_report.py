@@ -7,11 +7,11 @@ from typing import Any, Dict, List
 
 
 class Report:
-    """The report of lowering. str() is a summary, `json` has everything; in a notebook it is an HTML page.
+    """The report of lowering or quantizing. str() is a summary, `json` has everything; in a notebook it is an HTML page.
 
     Attributes:
-      text: memory, the share of each backend, and why nodes were not delegated.
-      json: a dict, as `belay lower --report` writes it (docs/reading-a-report.md).
+      text: memory, the share of each backend, and why nodes were not delegated; or the losses of quantization.
+      json: a dict, as `belay lower --report` (docs/reading-a-report.md) or `belay quantize --json` writes it.
     """
 
     def __init__(self, text: str, report: Dict[str, Any], html: str):
@@ -26,7 +26,7 @@ class Report:
 
     @property
     def html(self) -> str:
-        """The page of `belay lower --html`: one file without references."""
+        """The page of `belay lower --html` or `belay quantize --html`: one file without references."""
         return self._html
 
     def _repr_html_(self) -> str:

@@ -59,6 +59,24 @@ class ProgramTest(unittest.TestCase):
         self.assertGreaterEqual(measured["loss"], 10)
         self.assert_error("INVALID_ARGUMENT", "psnr", belay.lower, archive("mlp"), quantize="8da4w", max_loss="psnr=1")
 
+    def test_quantizes_without_lowering(self):
+        data = os.path.join(os.path.dirname(archive("digits_cnn")), "case_0")
+        quantized = belay.quantize(archive("digits_cnn"), "int8-static", calibration=data, node_losses=True)
+        method = quantized.report.json["methods"][0]
+        self.assertEqual(method["node_losses"]["calls"], 1)
+        self.assertGreater(len(method["modules"]), 0)
+        self.assertIn("activations, lowest SNR first", str(quantized.report))
+        self.assertIn("<html", quantized.report.html)
+        program = belay.lower(quantized.to_bytes())
+        self.assertTrue(belay.verify(quantized.to_bytes(), program))
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "digits.q.bir")
+            quantized.save(path)
+            self.assertEqual(belay.lower(path).to_bytes(), program.to_bytes())
+        self.assert_error("INVALID_ARGUMENT", "needs --calibration", belay.quantize, archive("mlp"), "int8-static")
+        lowered = belay.lower(archive("digits_cnn"), quantize="int8-static", calibration=data, node_losses=True)
+        self.assertEqual(lowered.report.json["quantization"]["methods"][0]["node_losses"], method["node_losses"])
+
     def test_options_reach_the_compiler(self):
         program = belay.lower(archive("mlp"), backends=["xnnpack", "cpu"], constant_methods={"size": [3, True, "x"]})
         self.assertIn("size", program.methods)
