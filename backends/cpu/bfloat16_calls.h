@@ -1,5 +1,6 @@
-// Calls of bfloat16_linear, bfloat16_conv2d, bfloat16_depthwise_conv2d and bfloat16_convolution: linear,
-// conv2d, depthwise_conv2d (calls.h) and convolution (convolution_calls.h) on bfloat16 tensors.
+// Calls of bfloat16_linear, bfloat16_conv2d, bfloat16_depthwise_conv2d and bfloat16_convolution:
+// linear, conv2d, depthwise_conv2d (calls.h) and convolution (convolution_calls.h) on bfloat16
+// tensors.
 //
 // Accumulators and the bias are float32. The result is rounded to bfloat16 after each step that
 // replaces an operator of the program: sum + bias, + other, activation, * other. low and high are
@@ -104,8 +105,8 @@ struct BFloat16Conv2dCall : Conv2dOperands<Arguments, /*kDepthwise=*/false> {
   }
 };
 
-// Whether bfloat16_convolution supports groups of k input channels and n filters. Narrow groups have
-// float32 kernels only.
+// Whether bfloat16_convolution supports groups of k input channels and n filters. Narrow groups
+// have float32 kernels only.
 inline bool HasPairsInGroups(int64_t groups, bool transposed, int64_t k, int64_t n) {
   if (IsNarrowGroup(groups, k, n)) return false;
   return groups == 1 && !transposed ? HasPairsOfChannels(k) : k > 0 && k % 2 == 0;
@@ -119,9 +120,9 @@ inline std::optional<int64_t> PackedPairVolumesSize(const VolumeWindow& window, 
   return PackedGroupsSize(groups, rows.value(), out_channels / groups);
 }
 
-// belay_cpu::bfloat16_convolution: `convolution` with the groups' matrices in the VNNI-2 layout: with
-// panels of two groups, the first one's columns from 0 and the second one's from 16, if n <= 16, else
-// each packed as a matrix.
+// belay_cpu::bfloat16_convolution: `convolution` with the groups' matrices in the VNNI-2 layout:
+// with panels of two groups, the first one's columns from 0 and the second one's from 16, if n <=
+// 16, else each packed as a matrix.
 template <class Arguments>
 struct BFloat16ConvolutionCall : GeneralConvolutionCall<Arguments> {
   using D = typename Arguments::Dim;

@@ -99,8 +99,8 @@ struct QuantizationPatterns {
   // Whether anchors and sums are computed on int8 only if their result is quantized. Otherwise they
   // may return float32.
   bool quantizes_results = false;
-  // Whether anchors add biases as int32, in steps of the input's scale times the weight's. Biases of
-  // float32 are rounded to such steps.
+  // Whether anchors add biases as int32, in steps of the input's scale times the weight's. Biases
+  // of float32 are rounded to such steps.
   bool integer_biases = false;
 };
 

@@ -170,10 +170,10 @@ class Quantization {
     return absl::OkStatus();
   }
 
-  // Adds the mean error of the weight to the bias, unless `means` are empty: the mean output then is
-  // that of the float32 weight. Rounds the bias if the backend adds it as int32. Returns false if the
-  // bias is not corrected: without means, and if it is not a float32 constant of one element per
-  // output channel.
+  // Adds the mean error of the weight to the bias, unless `means` are empty: the mean output then
+  // is that of the float32 weight. Rounds the bias if the backend adds it as int32. Returns false
+  // if the bias is not corrected: without means, and if it is not a float32 constant of one element
+  // per output channel.
   //
   //   mm(x, W')  ->  addmm(bias, x, W')
   absl::StatusOr<bool> ReplaceBias(const Anchor& anchor, absl::Span<const double> means) {

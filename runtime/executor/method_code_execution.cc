@@ -242,7 +242,8 @@ absl::Status MethodCode::RunRecords(Budget& budget, Observer observer, size_t& n
     }
     Record& record = records_[i];
     // Weights evict what describes an instruction from the caches. Between the matmuls of a token,
-    // fetching it takes longer than many an instruction itself: the next one's is fetched meanwhile.
+    // fetching it takes longer than many an instruction itself: the next one's is fetched
+    // meanwhile.
     if (i + 1 < count) {
       const Record& following = records_[i + 1];
       if (following.is_dynamic || following.kind == Record::Kind::kDelegate) {

@@ -35,7 +35,8 @@ nlohmann::json QuantizeReportJson(const QuantizeReport& report);
 std::string QuantizePage(const std::string& output, const nlohmann::json& report);
 
 // Prints per method: the number of operators and bytes, the operators, activations and modules with
-// the lowest SNR, and why operators stay in float32. With a bound of the loss, also the measured loss.
+// the lowest SNR, and why operators stay in float32. With a bound of the loss, also the measured
+// loss.
 void PrintQuantizeReport(const QuantizeReport& report, std::ostream& out);
 
 }  // namespace belay::tools

@@ -7,8 +7,8 @@
 #include "hwy/highway.h"
 #include "runtime/kernels/supported_targets.h"
 
-// Highway offers AVX3_ZEN4 to AMD's CPUs only. Sapphire Rapids has its instructions, and code for its own
-// target would be the same.
+// Highway offers AVX3_ZEN4 to AMD's CPUs only. Sapphire Rapids has its instructions, and code for
+// its own target would be the same.
 #if HWY_TARGETS & HWY_AVX3_ZEN4
 namespace belay {
 

@@ -36,8 +36,8 @@ struct Row {
   size_t count;         // remaining channels of a partial last vector
 };
 
-// Load and store fewer elements than a vector has. Without masked instructions, the code for bfloat16 is
-// long.
+// Load and store fewer elements than a vector has. Without masked instructions, the code for
+// bfloat16 is long.
 template <class T>
 HWY_NOINLINE V LoadPart(const T* from, size_t count) {
   return LoadSome(TagF32(), from, count);

@@ -57,8 +57,8 @@ HWY_INLINE hn::Vec<D> LoadSome(D d, const BFloat16* from, size_t count) {
   return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(d32, some)));
 }
 
-// Whether an instruction rounds floats to bfloat16, to nearest even. It flushes subnormal numbers to 0
-// and keeps the upper bits of NaN.
+// Whether an instruction rounds floats to bfloat16, to nearest even. It flushes subnormal numbers
+// to 0 and keeps the upper bits of NaN.
 constexpr bool kRoundsToBFloat16 = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_ZEN4;
 
 // Rounds to the nearest value of T, as FloatToBFloat16Bits does.

@@ -292,8 +292,8 @@ HWY_INLINE TileFn TileOf(size_t rows) {
 constexpr size_t kNarrowLines = 128;
 
 // Quads of the channels that a column of a matrix reads per tap, for matrices of 16 channels and 16
-// filters; 0 for others, or if vectors are shorter than a panel. Groups of less than a quad are seen as
-// groups of one.
+// filters; 0 for others, or if vectors are shorter than a panel. Groups of less than a quad are
+// seen as groups of one.
 HWY_INLINE size_t NarrowQuads(const QuantizedGemmArgs& g) {
   constexpr size_t kColumns = kQuantizedPanelColumns;
   if (hn::MaxLanes(Tag32()) != kColumns || g.taps == 1) return 0;
@@ -318,8 +318,8 @@ HWY_INLINE void CompressLines(const int8_t* panel, size_t taps, size_t quads,
   }
 }
 
-// Computes kRows rows of a matrix from its compressed lines. A tap is 16 bytes of a row; column j reads
-// its quad j / (4 * kQuads) * kQuads + q in line q.
+// Computes kRows rows of a matrix from its compressed lines. A tap is 16 bytes of a row; column j
+// reads its quad j / (4 * kQuads) * kQuads + q in line q.
 template <size_t kRows, size_t kQuads>
 HWY_NOINLINE void NarrowTile(const Product& product, const uint8_t* const* HWY_RESTRICT rows,
                              const Columns& columns, size_t place, const int8_t* lines) {
@@ -511,7 +511,8 @@ void MultiplyMatrix(const Product& product, const TileGroup& group, size_t matri
     }
     return;
   }
-  // The tiles of a group share the prefetch of the next panels; each run of a tile prefetches lines.
+  // The tiles of a group share the prefetch of the next panels; each run of a tile prefetches
+  // lines.
   const size_t runs = (g.k / kQuad + kPrefetchInterval - 1) / kPrefetchInterval * g.taps;
   const size_t all_runs = HWY_MAX(runs * (group.end - group.first), size_t{1});
   const size_t fetched_lines = (lines * width / kQuantizedPanelColumns + all_runs - 1) / all_runs;

@@ -35,9 +35,10 @@ using QuantizedRowPointersFn = void (*)(const void* source, size_t first, size_t
 
 struct QuantizedGemmArgs {
   size_t m = 0, n = 0;
-  // Products side by side: product i multiplies bytes [i * k, (i + 1) * k) of each tap of a row by the
-  // i-th packed matrix, which gives columns [i * n, (i + 1) * n) of C. With `joined` groups, a matrix has
-  // zeros except for n / joined columns of k / joined rows per group (PackQuantizedGroups).
+  // Products side by side: product i multiplies bytes [i * k, (i + 1) * k) of each tap of a row by
+  // the i-th packed matrix, which gives columns [i * n, (i + 1) * n) of C. With `joined` groups, a
+  // matrix has zeros except for n / joined columns of k / joined rows per group
+  // (PackQuantizedGroups).
   size_t matrices = 1, joined = 1;
   // Depth of one tap. If rows of A are readable that far, the next multiple of 4 is faster: B is
   // padded with zeros.
@@ -63,8 +64,8 @@ struct QuantizedGemmArgs {
 CheckedInt QuantizedCopySize(int64_t k, int64_t taps);
 
 // C = epilogue(A B) for rows [first_row, last_row) and columns [first_column, last_column) of all
-// matrices. In its matrix, first_column is a multiple of kQuantizedPanelColumns (faster: of twice that). C
-// overlaps neither A nor B.
+// matrices. In its matrix, first_column is a multiple of kQuantizedPanelColumns (faster: of twice
+// that). C overlaps neither A nor B.
 void QuantizedGemmRange(const QuantizedGemmArgs& args, size_t first_row, size_t last_row,
                         size_t first_column, size_t last_column);
 // Computes all of C.

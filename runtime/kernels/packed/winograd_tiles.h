@@ -17,8 +17,8 @@ constexpr int64_t WinogradProducts(WinogradTile tile) {
   return WinogradPixels(tile) * WinogradPixels(tile);
 }
 
-// Terms of a sum over channels and planes from which F(2 x 2, 3 x 3) is about as accurate as the plain
-// sum: the bounds of winograd.h differ by 16 %.
+// Terms of a sum over channels and planes from which F(2 x 2, 3 x 3) is about as accurate as the
+// plain sum: the bounds of winograd.h differ by 16 %.
 inline constexpr int64_t kAccurateWinogradTerms = 24;
 
 // Maximal number of planes of a window over volumes.

@@ -38,7 +38,8 @@ HWY_INLINE void TransformTaps(const V (&f)[3], V (&t)[6]) {
   }
 }
 
-// Writes G g G^T of the filters of a panel's columns, with taps [9, kPanelColumns], to rows of matrices.
+// Writes G g G^T of the filters of a panel's columns, with taps [9, kPanelColumns], to rows of
+// matrices.
 template <int64_t kPixels>
 HWY_INLINE void TransformRow(const float* HWY_RESTRICT taps, float* HWY_RESTRICT to,
                              int64_t matrix) {

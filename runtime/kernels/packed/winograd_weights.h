@@ -1,5 +1,5 @@
-// Prepacked filters of winograd.h: one format for all instruction sets. They are packed ahead of time for
-// delegates, in each call for undelegated operators.
+// Prepacked filters of winograd.h: one format for all instruction sets. They are packed ahead of
+// time for delegates, in each call for undelegated operators.
 #ifndef BELAY_RUNTIME_KERNELS_PACKED_WINOGRAD_WEIGHTS_H_
 #define BELAY_RUNTIME_KERNELS_PACKED_WINOGRAD_WEIGHTS_H_
 
@@ -37,7 +37,8 @@ struct WinogradFilters {
 // or the result exceeds INT64_MAX / sizeof(float).
 std::optional<int64_t> PackedWinogradSize(WinogradTile tile, int64_t planes, int64_t channels,
                                           int64_t out_channels);
-// Packs panels [first, last) of filters.panels(). The transforms are computed in double and rounded once.
+// Packs panels [first, last) of filters.panels(). The transforms are computed in double and rounded
+// once.
 void PackWinograd(WinogradTile tile, const WinogradFilters& filters, int64_t first, int64_t last,
                   float* packed);
 

@@ -72,8 +72,8 @@ struct ColumnSums {
     return ScratchBytesOf<double>(std::min(Blocks(rows, 1) * columns, kMostSums));
   }
 
-  // Sets element i of `out` to the sum of column i, to which finish(sums, count) was applied. `loop`
-  // sums floats.
+  // Sets element i of `out` to the sum of column i, to which finish(sums, count) was applied.
+  // `loop` sums floats.
   absl::Status Run(const KernelContext& context, ReduceLoop loop, const TensorView& out,
                    absl::FunctionRef<void(double*, int64_t)> finish) const {
     const int64_t blocks = Blocks(rows, columns);

@@ -9,8 +9,8 @@
 
 namespace belay::cpu {
 
-// Whether bfloat16_conv2d, bfloat16_depthwise_conv2d or bfloat16_convolution supports the channels of a
-// convolution with this weight, of rank 4 or 5.
+// Whether bfloat16_conv2d, bfloat16_depthwise_conv2d or bfloat16_convolution supports the channels
+// of a convolution with this weight, of rank 4 or 5.
 inline bool SupportsBFloat16(const ConstantView& weight, int64_t groups, bool transposed) {
   const int64_t rows = weight.sizes[0].AsInt().value_or(0);
   const int64_t columns = weight.sizes[1].AsInt().value_or(0);

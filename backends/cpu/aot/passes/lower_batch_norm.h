@@ -5,8 +5,8 @@
 
 namespace belay::cpu {
 
-// Lowers float32 and bfloat16 batch norms with constant statistics whose sole user is elementwise, so that
-// FusePointwise computes both in one pass:
+// Lowers float32 and bfloat16 batch norms with constant statistics whose sole user is elementwise,
+// so that FusePointwise computes both in one pass:
 //
 //   y = batch_norm(x, weight, bias, mean, var, eps); relu(y)
 //     ->  s = mul(x, f [c, 1, ...]); y = add(s, shift [c, 1, ...]); relu(y)

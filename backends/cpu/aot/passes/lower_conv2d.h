@@ -31,8 +31,9 @@ enum class Winograd {
 // filters, must be below three quarters of conv2d's.
 //
 // Grouped, transposed and 3-D convolutions become belay_cpu::convolution
-// (backends/cpu/convolution_calls.h) or belay_cpu::bfloat16_convolution, packed by groups and phases. A quantized weight of one is first
-// replaced by its float32 values; the next run of the pass lowers the convolution.
+// (backends/cpu/convolution_calls.h) or belay_cpu::bfloat16_convolution, packed by groups and
+// phases. A quantized weight of one is first replaced by its float32 values; the next run of the
+// pass lowers the convolution.
 //
 // Not lowered: other dtypes, weights that are empty, not finite or not constant, scalars above 2^24
 // (256 if transposed), and one spatial dimension. Top graph only. `diagnostics` may be null; else

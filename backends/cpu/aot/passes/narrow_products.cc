@@ -143,8 +143,8 @@ class ProductNarrowing : NodeLowering {
     return true;
   }
 
-  // Rounds the result of a decomposed activation of `wide`, a converted product. FuseEpilogues makes
-  // the conversions and the activation a part of the product.
+  // Rounds the result of a decomposed activation of `wide`, a converted product. FuseEpilogues
+  // makes the conversions and the activation a part of the product.
   void NarrowActivation(ValueId wide) {
     const std::optional<ActivationForm> form = activations_.Find(wide);
     if (!form.has_value() || form->nodes.size() < 2) return;

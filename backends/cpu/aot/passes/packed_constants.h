@@ -51,8 +51,9 @@ class PackedConstants {
   // int8 weight [o, c / groups, h, w] for belay_cpu::quantized_grouped_conv2d.
   absl::StatusOr<exir::ValueId> QuantizedGroups(const ConstantView& weight, int64_t groups);
   // The weight [o, c / groups, ...] of a convolution over 2 or 3 dimensions, or [c, o / groups, ...] of a
-  // transposed one, for belay_cpu::convolution (convolution_calls.h), or belay_cpu::bfloat16_convolution. Precondition: float32
-  // or bfloat16, sizes that `window` and `groups` have.
+  // transposed one, for belay_cpu::convolution (convolution_calls.h), or
+  // belay_cpu::bfloat16_convolution. Precondition: float32 or bfloat16, sizes that `window` and
+  // `groups` have.
   absl::StatusOr<exir::ValueId> VolumeFilters(const ConstantView& weight, int64_t groups,
                                               const VolumeWindow& window);
   // That of [o, c, 3, 3] for belay_cpu::winograd_conv2d, or of [o, c, planes, 3, 3] for

@@ -117,8 +117,8 @@ class QuantizationSimplification : NodeLowering {
   }
 
   // mm(dequantize(q: int8), dequantize(W))  ->  mm(dequantize(quantize(dequantize(q)): uint8), …)
-  // for a constant W, and so for convolutions. Quantizing with the same scale restores q + 128. Such
-  // int8 tensors are inputs or results of the partition, or have other users.
+  // for a constant W, and so for convolutions. Quantizing with the same scale restores q + 128.
+  // Such int8 tensors are inputs or results of the partition, or have other users.
   void ConvertOperand(NodeId id) {
     const exir::OpOverload* op = graph_.node(id).target->aten();
     const bool convolves = op == convolution_, adds = op == addmm_;
