@@ -55,6 +55,7 @@ constexpr std::string_view kFollowers[] = {
     "aten.sigmoid.default",
     "aten.sub.Tensor",
     "aten.tanh.default",
+    "aten.upsample_bilinear2d.vec",
     "aten.upsample_nearest2d.default",
     "aten.upsample_nearest2d.vec",
 };

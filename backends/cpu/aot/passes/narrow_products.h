@@ -12,10 +12,10 @@ namespace belay::cpu {
 // Weights and biases are rounded at compile time, inputs at run time, each once. Accumulators are
 // float32 and rounded to bfloat16. Users that need float32 get a conversion.
 //
-// Pointwise operators, max and mean pools and concatenations stay bfloat16 if all their inputs are
-// such results, as under PyTorch's autocast. Activations in decomposed form (activation_forms.h)
-// are rounded once. Softmax, norms, attention and sums with float32 operands stay float32. Top
-// graph only. Runs before LowerLinear and LowerConv2d.
+// Pointwise operators, max and mean pools, resizing and concatenations stay bfloat16 if all their
+// inputs are such results, as under PyTorch's autocast. Activations in decomposed form
+// (activation_forms.h) are rounded once. Softmax, norms, attention and sums with float32 operands
+// stay float32. Top graph only. Runs before LowerLinear and LowerConv2d.
 exir::Pass NarrowProducts();
 
 }  // namespace belay::cpu

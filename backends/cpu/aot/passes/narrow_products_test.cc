@@ -39,6 +39,27 @@ TEST(NarrowProductsTest, RoundsOperandsAndWidensTheResult) {
 })");
 }
 
+TEST(NarrowProductsTest, ResizesInBFloat16) {
+  ExpectNarrowed(R"(program edge {
+  constants { state "w": f32[4,4,1,1] }
+  graph(%w: f32[4,4,1,1] parameter "w", %x: f32[1,4,3,3] user_input) {
+    %y: f32[1,4,3,3] = edge.aten.convolution.default(%x, %w, none, [1,1], [0,0], [1,1], false, [0,0], 1)
+    %u: f32[1,4,6,6] = edge.aten.upsample_bilinear2d.vec(%y, [6,6], false, none)
+    return (%u user_output)
+  }
+})",
+                 R"(program edge {
+  constants { constant "w_bf16_0": bf16[4,4,1,1] }
+  graph(%w_bf16_0: bf16[4,4,1,1] tensor_constant "w_bf16_0", %x: f32[1,4,3,3] user_input) {
+    %narrow: bf16[1,4,3,3] = edge.dim_order_ops._to_dim_order_copy.default(%x, dtype=dtype:bf16, dim_order=[0,1,2,3])
+    %y: bf16[1,4,3,3] = edge.aten.convolution.default(%narrow, %w_bf16_0, none, [1,1], [0,0], [1,1], false, [0,0], 1)
+    %u: bf16[1,4,6,6] = edge.aten.upsample_bilinear2d.vec(%y, [6,6], false, none)
+    %wide_1: f32[1,4,6,6] = edge.dim_order_ops._to_dim_order_copy.default(%u, dtype=dtype:f32, dim_order=[0,1,2,3])
+    return (%wide_1 user_output)
+  }
+})");
+}
+
 // FuseEpilogues makes the activation a part of the matmul.
 TEST(NarrowProductsTest, RoundsDecomposedActivationsOnce) {
   ExpectNarrowed(R"(program edge {
