@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <type_traits>
 #include <vector>
 
 #include "runtime/core/whole_pages.h"
@@ -40,6 +42,10 @@ bool AreResident(absl::Span<const std::byte> pages) {
          !ReadsFromFile(middle);
 }
 
+using Range = absl::Span<const std::byte>;
+
+uintptr_t BeginOf(Range range) { return reinterpret_cast<uintptr_t>(range.data()); }
+
 }  // namespace
 
 void ReadAhead(absl::Span<const std::byte> bytes) {
@@ -54,16 +60,19 @@ void ReadAheadAll(std::vector<absl::Span<const std::byte>> ranges) {
   // Three pages of each piece are sampled.
   constexpr size_t kPiece = size_t{4} << 20;
   constexpr uintptr_t kGap = 4096;  // padding, which is on the pages of the ranges
-  const auto begin = [](absl::Span<const std::byte> range) {
-    return reinterpret_cast<uintptr_t>(range.data());
-  };
-  std::sort(ranges.begin(), ranges.end(),
-            [&](const auto& a, const auto& b) { return begin(a) < begin(b); });
+  if (ranges.empty()) return;
+  static_assert(std::is_trivially_copyable_v<Range>);
+  // std::sort would be one and a half kilobytes of the runtime's code.
+  std::qsort(ranges.data(), ranges.size(), sizeof(Range), [](const void* a, const void* b) {
+    const uintptr_t first = BeginOf(*static_cast<const Range*>(a));
+    const uintptr_t second = BeginOf(*static_cast<const Range*>(b));
+    return first < second ? -1 : int{first > second};
+  });
   for (size_t i = 0; i < ranges.size();) {
     const std::byte* const first = ranges[i].data();
-    uintptr_t end = begin(ranges[i]) + ranges[i].size();
-    for (++i; i < ranges.size() && begin(ranges[i]) <= end + kGap; ++i) {
-      end = std::max(end, begin(ranges[i]) + ranges[i].size());
+    uintptr_t end = BeginOf(ranges[i]) + ranges[i].size();
+    for (++i; i < ranges.size() && BeginOf(ranges[i]) <= end + kGap; ++i) {
+      end = std::max(end, BeginOf(ranges[i]) + ranges[i].size());
     }
     absl::Span<const std::byte> rest =
         absl::MakeConstSpan(first, end - reinterpret_cast<uintptr_t>(first));

@@ -21,8 +21,9 @@ COPTS_WITHOUT_BFLOAT16 = _without("HWY_AVX3_ZEN4", "HWY_AVX3_SPR")
 # use the code for SSE2.
 COPTS_OF_FLOAT_PRODUCTS = _without("HWY_SSE4", "HWY_AVX3_ZEN4", "HWY_AVX3_SPR")
 
-# For kernels that multiply bfloat16. Sapphire Rapids uses the code for Zen 4.
-COPTS_OF_BFLOAT16_PRODUCTS = _without("HWY_SSE4", "HWY_AVX3_SPR")
+# For kernels that multiply bfloat16. Sapphire Rapids uses the code for Zen 4; CPUs with AVX-512 but without bfloat16 use the code for
+# AVX2, whose large products convert operands and multiply floats with AVX-512 (packed_gemm.h).
+COPTS_OF_BFLOAT16_PRODUCTS = _without("HWY_SSE4", "HWY_AVX3_DL", "HWY_AVX3_SPR")
 
 # For kernels that multiply bfloat16 only on Zen 4.
 COPTS_WITHOUT_SAPPHIRE_RAPIDS = _without("HWY_AVX3_SPR")

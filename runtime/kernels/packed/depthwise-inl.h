@@ -22,6 +22,14 @@ namespace hn = hwy::HWY_NAMESPACE;
 using TagF32 = hn::CappedTag<float, kDepthwiseChannels>;
 using V = hn::Vec<TagF32>;
 
+// Conversions make the code for bfloat16 several times as long. It has blocks of four pixels and of
+// one only, also of eight for windows of seven, which gain most from them; and windows of their own
+// only with dot products of bfloat16.
+template <class T>
+constexpr bool kHasAllBlocks = std::is_same_v<T, float>;
+template <class T>
+constexpr bool kHasWindows = kHasAllBlocks<T> || HWY_NATIVE_DOT_BF16;
+
 // One or two rows of results, from some channel on.
 template <class T>
 struct Row {
@@ -196,7 +204,9 @@ HWY_INLINE void Pixels(const Row<T>& row, int64_t x) {
 template <int kRows, int kWidth, int kStride, class T>
 HWY_NOINLINE void LastChannels(const Row<T>& row, int64_t x, int pixels) {
   int i = 0;
-  for (; i + 4 <= pixels; i += 4) Pixels<kRows, kWidth, kStride, 4, true, true>(row, x + i);
+  if constexpr (kHasAllBlocks<T>) {
+    for (; i + 4 <= pixels; i += 4) Pixels<kRows, kWidth, kStride, 4, true, true>(row, x + i);
+  }
   for (; i < pixels; ++i) Pixels<kRows, kWidth, kStride, 1, true, true>(row, x + i);
 }
 
@@ -251,9 +261,9 @@ HWY_NOINLINE void RunRow(const Row<T>& row, const Channels& channels) {
       }
     }
   };
-  blocks(std::integral_constant<int, 8>());
+  if constexpr (kHasAllBlocks<T> || kWidth == 7) blocks(std::integral_constant<int, 8>());
   blocks(std::integral_constant<int, 4>());
-  blocks(std::integral_constant<int, 2>());
+  if constexpr (kHasAllBlocks<T>) blocks(std::integral_constant<int, 2>());
   for (; x < g.out_width; ++x) Block<kRows, kWidth, kStride, 1, true>(row, channels, x);
 }
 
@@ -263,16 +273,20 @@ using RowFn = void (*)(const Row<T>&, const Channels&);
 template <int kRows, class T>
 HWY_INLINE RowFn<T> RowOf(const DepthwiseArgsOn<T>& g) {
   if (g.dilation_x == 1 && g.stride_x == 1) {
-    if (g.kernel_width == 3) return &RunRow<kRows, 3, 1, T>;
-    if (g.kernel_width == 5) return &RunRow<kRows, 5, 1, T>;
-    if constexpr (kRows == 1 && kHasManyRegisters) {
+    if constexpr (kHasWindows<T>) {
+      if (g.kernel_width == 3) return &RunRow<kRows, 3, 1, T>;
+      if (g.kernel_width == 5) return &RunRow<kRows, 5, 1, T>;
+    }
+    if constexpr (kRows == 1 && kHasManyRegisters && kHasWindows<T>) {
       if (g.kernel_width == 7) return &RunRow<1, 7, 1, T>;
     }
     return &RunRow<1, 0, 1, T>;
   }
   if (g.dilation_x == 1 && g.stride_x == 2) {
-    if (g.kernel_width == 3) return &RunRow<kRows, 3, 2, T>;
-    if (g.kernel_width == 5) return &RunRow<kRows, 5, 2, T>;
+    if constexpr (kHasWindows<T>) {
+      if (g.kernel_width == 3) return &RunRow<kRows, 3, 2, T>;
+      if (g.kernel_width == 5) return &RunRow<kRows, 5, 2, T>;
+    }
     return &RunRow<1, 0, 2, T>;
   }
   return &RunRow<1, 0, 0, T>;
@@ -282,7 +296,7 @@ HWY_INLINE RowFn<T> RowOf(const DepthwiseArgsOn<T>& g) {
 // both rows of accumulators. In that case it is not compiled either.
 template <class T>
 HWY_INLINE RowFn<T> RowsInPairs(const DepthwiseArgsOn<T>& g) {
-  if constexpr (kHasManyRegisters) {
+  if constexpr (kHasManyRegisters && kHasWindows<T>) {
     if ((g.kernel_width == 3 || g.kernel_width == 5) && g.kernel_height == g.kernel_width &&
         g.stride_y == g.stride_x && g.stride_x <= 2 && g.dilation_x == 1 && g.dilation_y == 1) {
       return RowOf<2>(g);
