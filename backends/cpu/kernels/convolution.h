@@ -95,8 +95,8 @@ struct ConvolutionMemory {
   }
 };
 
-// A convolution of images or volumes as convolution_calls.h describes it. Groups of
-// bfloat16 are not narrow, and of an even number of channels.
+// A convolution of images or volumes as convolution_calls.h describes it. Groups of bfloat16 are
+// not narrow, and their number of channels is even.
 template <class T>
 struct ConvolutionArgs {
   const TensorView& input;    // PatchWayOf

@@ -81,9 +81,11 @@ absl::Status RunConv2d(KernelContext& context,
   });
 }
 
-// Element (p, j) of group `group` of packed groups of k rows and n columns.
-double GroupElement(const float* packed, int64_t k, int64_t n, int64_t groups, int64_t group,
-                    int64_t p, int64_t j) {
+// Element (p, j) of group `group` of packed groups of k rows and n columns; of bfloat16 in VNNI-2
+// layout.
+template <class T>
+double GroupElement(const T* packed, int64_t k, int64_t n, int64_t groups, int64_t group, int64_t p,
+                    int64_t j) {
   int64_t panel = 0, column = j;
   if (groups == 1 || n > kNarrowGroup) {
     panel = group * ((n + kPanelColumns - 1) / kPanelColumns) + j / kPanelColumns;
@@ -92,17 +94,9 @@ double GroupElement(const float* packed, int64_t k, int64_t n, int64_t groups, i
     panel = group / 2;
     column = group % 2 * kNarrowGroup + j;
   }
-  return packed[(panel * k + p) * kPanelColumns + column];
-}
-
-// Element (p, j) of group `group` of groups in VNNI-2 layout.
-double GroupElement(const BFloat16* packed, int64_t k, int64_t n, int64_t groups, int64_t group,
-                    int64_t p, int64_t j) {
-  const bool pairs = groups > 1 && n <= kNarrowGroup;
-  const int64_t column = pairs ? group % 2 * kNarrowGroup + j : j % kPanelColumns;
-  const int64_t panel =
-      pairs ? group / 2 : group * ((n + kPanelColumns - 1) / kPanelColumns) + j / kPanelColumns;
-  return static_cast<float>(packed[((panel * k + p) / 2 * kPanelColumns + column) * 2 + p % 2]);
+  constexpr int64_t kRows = std::is_same_v<T, BFloat16> ? 2 : 1;  // interleaved
+  const int64_t line = (panel * k + p) / kRows;
+  return static_cast<float>(packed[(line * kPanelColumns + column) * kRows + p % kRows]);
 }
 
 template <class T, class Call>

@@ -4,13 +4,12 @@
 // - k is even. B is packed in VNNI-2 interleaved layout; two neighboring elements of a row of A
 //   form a 32-bit word.
 // - No K blocking: partial sums cannot be stored in a bfloat16 C.
-// - If kernels use AMX (amx.h), GEMMs of at least four rows, one group and rows of C at equal distances
-//   use its tiles of 32 rows. Rows of A
-//   that are not contiguous are copied for the tiles.
+// - If kernels use AMX (amx.h), GEMMs of one group, with at least four rows that are equally far
+//   apart in C, use its tiles of 32 rows. Rows of A that are not contiguous are copied for the tiles.
 // - Otherwise, if the CPU has no dot products of bfloat16 (AVX512_BF16, Arm's BF16) or slow ones,
-//   such GEMMs of at least eight rows copy groups of rows and each panel of B as floats, and multiply
-//   these. Intel's VDPBF16PS has half the multiply-adds per time of float: 93 to 200 GFLOP/s on a Xeon
-//   of family 6 model 207.
+//   such GEMMs of at least eight rows copy some rows at a time and each panel of B as floats, and
+//   multiply these. Intel's VDPBF16PS has half the multiply-adds per time of float: 93 to 200
+//   GFLOP/s on a Xeon of family 6 model 207.
 // - GEMMs of fewer or longer rows use dot products, or widen each word to two floats.
 //
 // Accuracy: a sum is at most (k + 8) * 2^-23 * sum |a b| + k * 2^-125 from the exact one. The

@@ -160,6 +160,7 @@ HWY_INLINE void Step(const BFloat16* const* a, size_t p, const BFloat16* HWY_RES
 #endif
 }
 
+// The same for pairs of bfloat16.
 template <size_t kRows>
 HWY_INLINE void TwoSteps(const BFloat16* const* a, size_t p, const BFloat16* HWY_RESTRICT b,
                          size_t row, Accumulators<kRows, 1>& sums) {

@@ -103,9 +103,9 @@ struct ProductArgs {
   // C = epilogue(alpha * A B + row_bias): for floats.
   float alpha = 1;
   const float* row_bias = nullptr;  // one per row; null for none
-  // More than one: C[:, i * n + j] = A[:, i * k + p] B_i[p, j]. Rows of A have groups *
-  // k elements at each tap, rows of C groups * n; b is PackGroups (packed_weights.h), for bfloat16
-  // in VNNI-2 layout. Each group reads only its own elements of A, so NaN and infinities stay in
+  // More than one: C[:, i * n + j] = A[:, i * k + p] B_i[p, j]. Rows of A have groups * k elements
+  // at each tap, rows of C groups * n; b is PackGroups, for bfloat16 PackVnni2Groups
+  // (packed_weights.h). Each group reads only its own elements of A, so NaN and infinities stay in
   // their group.
   size_t groups = 1;
   // Not 0: rows of C are stored in runs (RowOffset).

@@ -18,6 +18,53 @@ std::optional<int64_t> PaddedSize(int64_t rows, int64_t count, int64_t block) {
   return size.value();
 }
 
+// Packs columns [0, n) of kRows interleaved rows: a line of `columns` columns.
+template <int64_t kRows, class T>
+void PackLine(const T* rows, int64_t n, int64_t row_stride, int64_t column_stride, int64_t columns,
+              T* line) {
+  for (int64_t j = 0; j < n; ++j) {
+    for (int64_t r = 0; r < kRows; ++r) {
+      line[kRows * j + r] = rows[j * column_stride + r * row_stride];
+    }
+  }
+  std::fill(line + kRows * n, line + kRows * columns, T(0.0f));
+}
+
+template <int64_t kRows, class T>
+void PackPanels(const T* b, int64_t k, int64_t n, int64_t row_stride, int64_t column_stride,
+                T* packed) {
+  for (int64_t first = 0; first < n; first += kPanelColumns) {
+    const int64_t columns = std::min(kPanelColumns, n - first);
+    for (int64_t p = 0; p < k; p += kRows, packed += kRows * kPanelColumns) {
+      PackLine<kRows>(b + p * row_stride + first * column_stride, columns, row_stride,
+                      column_stride, kPanelColumns, packed);
+    }
+  }
+}
+
+template <int64_t kRows, class T>
+void PackGroupPanels(const T* b, int64_t groups, int64_t k, int64_t n, int64_t group_stride,
+                     int64_t row_stride, int64_t column_stride, T* packed) {
+  if (groups == 1 || n > kNarrowGroup) {
+    for (int64_t i = 0; i < groups; ++i, b += group_stride) {
+      PackPanels<kRows>(b, k, n, row_stride, column_stride, packed);
+      packed += *PackedMatrixSize(k, n);
+    }
+    return;
+  }
+  for (int64_t first = 0; first < groups; first += 2) {
+    for (int64_t p = 0; p < k; p += kRows, packed += kRows * kPanelColumns) {
+      for (int64_t half = 0; half < 2; ++half) {
+        const int64_t i = first + half;
+        const bool is_group = i < groups;
+        PackLine<kRows>(is_group ? b + i * group_stride + p * row_stride : nullptr,
+                        is_group ? n : 0, row_stride, column_stride, kNarrowGroup,
+                        packed + half * kRows * kNarrowGroup);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::optional<int64_t> PackedMatrixSize(int64_t k, int64_t n) {
@@ -46,50 +93,22 @@ std::optional<int64_t> PackedDepthwiseSize(int64_t channels, int64_t taps) {
 
 void PackMatrix(const float* b, int64_t k, int64_t n, int64_t row_stride, int64_t column_stride,
                 float* packed) {
-  for (int64_t first = 0; first < n; first += kPanelColumns) {
-    const int64_t columns = std::min(kPanelColumns, n - first);
-    for (int64_t p = 0; p < k; ++p, packed += kPanelColumns) {
-      const float* row = b + p * row_stride + first * column_stride;
-      for (int64_t j = 0; j < columns; ++j) packed[j] = row[j * column_stride];
-      std::fill(packed + columns, packed + kPanelColumns, 0.0f);
-    }
-  }
-}
-
-void PackGroups(const float* b, int64_t groups, int64_t k, int64_t n, int64_t group_stride,
-                int64_t row_stride, int64_t column_stride, float* packed) {
-  if (groups == 1 || n > kNarrowGroup) {
-    for (int64_t i = 0; i < groups; ++i, b += group_stride) {
-      PackMatrix(b, k, n, row_stride, column_stride, packed);
-      packed += *PackedMatrixSize(k, n);
-    }
-    return;
-  }
-  for (int64_t first = 0; first < groups; first += 2) {
-    for (int64_t p = 0; p < k; ++p, packed += kPanelColumns) {
-      std::fill_n(packed, kPanelColumns, 0.0f);
-      for (int64_t i = first; i < std::min(first + 2, groups); ++i) {
-        const float* row = b + i * group_stride + p * row_stride;
-        float* to = packed + (i - first) * kNarrowGroup;
-        for (int64_t j = 0; j < n; ++j) to[j] = row[j * column_stride];
-      }
-    }
-  }
+  PackPanels<1>(b, k, n, row_stride, column_stride, packed);
 }
 
 void PackVnni2(const BFloat16* b, int64_t k, int64_t n, int64_t row_stride, int64_t column_stride,
                BFloat16* packed) {
-  for (int64_t first = 0; first < n; first += kPanelColumns) {
-    const int64_t columns = std::min(kPanelColumns, n - first);
-    for (int64_t p = 0; p < k; p += 2, packed += 2 * kPanelColumns) {
-      const BFloat16* pair = b + p * row_stride + first * column_stride;
-      for (int64_t j = 0; j < columns; ++j) {
-        packed[2 * j] = pair[j * column_stride];
-        packed[2 * j + 1] = pair[j * column_stride + row_stride];
-      }
-      std::fill(packed + 2 * columns, packed + 2 * kPanelColumns, BFloat16(0.0f));
-    }
-  }
+  PackPanels<2>(b, k, n, row_stride, column_stride, packed);
+}
+
+void PackGroups(const float* b, int64_t groups, int64_t k, int64_t n, int64_t group_stride,
+                int64_t row_stride, int64_t column_stride, float* packed) {
+  PackGroupPanels<1>(b, groups, k, n, group_stride, row_stride, column_stride, packed);
+}
+
+void PackVnni2Groups(const BFloat16* b, int64_t groups, int64_t k, int64_t n, int64_t group_stride,
+                     int64_t row_stride, int64_t column_stride, BFloat16* packed) {
+  PackGroupPanels<2>(b, groups, k, n, group_stride, row_stride, column_stride, packed);
 }
 
 void PackDepthwise(const float* weight, int64_t channels, int64_t taps, int64_t channel_stride,

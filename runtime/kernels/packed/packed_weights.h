@@ -10,7 +10,7 @@
 //              Two elements form a 32-bit word, the operand of bfloat16 dot products.
 //   groups     `groups` matrices [k, n]. n <= 16: panels of two groups, the first one's columns from
 //              column 0 of the panel, the second one's from column 16. Otherwise each is packed as
-//              above.
+//              above. Pairs likewise.
 //   depthwise  [channels, taps]: blocks of 16 channels,
 //              packed(c / 16, t, c % 16) = weight[c][t]
 //              Missing channels of the last block are zeros.
@@ -57,9 +57,11 @@ void PackMatrix(const float* b, int64_t k, int64_t n, int64_t row_stride, int64_
 // `packed` has space for PackedGroupsSize(groups, k, n) floats. One group is packed as a matrix.
 void PackGroups(const float* b, int64_t groups, int64_t k, int64_t n, int64_t group_stride,
                 int64_t row_stride, int64_t column_stride, float* packed);
-// Packs a matrix in VNNI-2 layout.
+// Pack a matrix, and groups, in VNNI-2 layout. k is even.
 void PackVnni2(const BFloat16* b, int64_t k, int64_t n, int64_t row_stride, int64_t column_stride,
                BFloat16* packed);
+void PackVnni2Groups(const BFloat16* b, int64_t groups, int64_t k, int64_t n, int64_t group_stride,
+                     int64_t row_stride, int64_t column_stride, BFloat16* packed);
 // Packs element (c, t) = weight[c * channel_stride + t * tap_stride]. `packed` has space for
 // PackedDepthwiseSize(channels, taps) floats.
 void PackDepthwise(const float* weight, int64_t channels, int64_t taps, int64_t channel_stride,

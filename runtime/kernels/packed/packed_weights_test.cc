@@ -91,6 +91,29 @@ TEST(PackedWeightsTest, PairsHaveVnni2Layout) {
   }
 }
 
+TEST(PackedWeightsTest, PairsOfNarrowGroupsShareAPanel) {
+  constexpr int64_t kGroups = 3, kRows = 4, kColumns = 5;
+  std::vector<BFloat16> b;
+  for (int i = 0; i < kGroups * kRows * kColumns; ++i) {
+    b.push_back(BFloat16(static_cast<float>(i + 1)));
+  }
+  std::vector<BFloat16> packed(2 * kRows * 32, BFloat16(-1.0f));
+  ASSERT_EQ(PackedGroupsSize(kGroups, kRows, kColumns), 2 * kRows * 32);
+  PackVnni2Groups(b.data(), kGroups, kRows, kColumns, kRows * kColumns, kColumns, 1, packed.data());
+  for (int64_t panel = 0; panel < 2; ++panel) {
+    for (int64_t p = 0; p < kRows; ++p) {
+      for (int64_t j = 0; j < 32; ++j) {
+        const int64_t group = 2 * panel + j / 16, column = j % 16;
+        const float want = group < kGroups && column < kColumns
+                               ? b[static_cast<size_t>((group * kRows + p) * kColumns + column)]
+                               : 0.0f;
+        const auto at = static_cast<size_t>(((panel * 2 + p / 2) * 32 + j) * 2 + p % 2);
+        EXPECT_EQ(packed[at], want) << panel << "," << p << "," << j;
+      }
+    }
+  }
+}
+
 TEST(PackedWeightsTest, PairsRejectOddDepth) {
   EXPECT_EQ(PackedVnni2Size(3, 4), std::nullopt);
   EXPECT_EQ(PackedVnni2Size(-2, 4), std::nullopt);

@@ -312,30 +312,11 @@ void PackFilters(const float* b, int64_t groups, int64_t depth, int64_t n, int64
   PackDepthwise(filters.data(), groups * n, depth, depth, 1, packed);
 }
 
-// The same for belay_cpu::bfloat16_convolution (bfloat16_calls.h).
+// The same for belay_cpu::bfloat16_convolution (bfloat16_calls.h), whose groups are not narrow.
 void PackFilters(const BFloat16* b, int64_t groups, int64_t depth, int64_t n, int64_t /*k*/,
                  int64_t group_stride, int64_t row_stride, int64_t column_stride,
                  BFloat16* packed) {
-  if (groups == 1 || n > kNarrowGroup) {
-    for (int64_t i = 0; i < groups; ++i, b += group_stride) {
-      PackVnni2(b, depth, n, row_stride, column_stride, packed);
-      packed += *PackedVnni2Size(depth, n);
-    }
-    return;
-  }
-  for (int64_t first = 0; first < groups; first += 2) {
-    for (int64_t p = 0; p < depth; p += 2, packed += 2 * kPanelColumns) {
-      std::fill_n(packed, 2 * kPanelColumns, BFloat16(0.0f));
-      for (int64_t i = first; i < std::min(first + 2, groups); ++i) {
-        const BFloat16* pair = b + i * group_stride + p * row_stride;
-        BFloat16* to = packed + 2 * (i - first) * kNarrowGroup;
-        for (int64_t j = 0; j < n; ++j) {
-          to[2 * j] = pair[j * column_stride];
-          to[2 * j + 1] = pair[j * column_stride + row_stride];
-        }
-      }
-    }
-  }
+  PackVnni2Groups(b, groups, depth, n, group_stride, row_stride, column_stride, packed);
 }
 
 // Packs [c, taps, n] of a transposed convolution of c = groups * k channels, phase by phase.
