@@ -5,6 +5,7 @@
 #include "runtime/core/budget.h"
 #include "runtime/kernels/element_copy/copy_strided.h"
 #include "runtime/kernels/operands/ranges.h"
+#include "runtime/kernels/operands/strided_view.h"
 #include "runtime/kernels/packed/winograd_weights.h"
 
 namespace belay {
@@ -18,10 +19,8 @@ constexpr int64_t kLeastTiles = 4;
 // Costs in multiply-adds of a GEMM, measured on an AMD EPYC, family 26, model 2 (AVX-512).
 constexpr double kCostOfFilter = 600;  // to transform a filter
 constexpr double kCostOfElement = 30;  // to copy and transform a pixel or a result
-// With the filters of one vector, each multiply-add also loads an operand.
-constexpr double kCostOfOneVector = 1.4;
-constexpr int64_t kVector = 16;
-constexpr double kShare = 0.85;  // of the cost of a GEMM of patches
+constexpr int64_t kVector = 16;        // filters
+constexpr double kShare = 0.85;        // of the cost of a GEMM of patches
 
 // Whole cache lines.
 CheckedInt Lines(CheckedInt floats) {
@@ -38,20 +37,20 @@ bool HasWinogradWindow(const ConvGeometry& g) {
          g.channels * g.kernel[0] >= kAccurateWinogradTerms && g.filters > 0;
 }
 
+// Whether the expected cost is well below that of a GEMM of patches.
 bool PaysOff(const ConvGeometry& g, const WinogradTiles& tiles) {
-  const auto results = static_cast<double>(g.batch) * static_cast<double>(g.out_plane());
-  const double planes = static_cast<double>(g.batch) *
-                        static_cast<double>(tiles.down * tiles.across * kResults * kResults);
   const auto in = static_cast<double>(g.channels), out = static_cast<double>(g.filters);
+  const auto depth = static_cast<double>(g.size[0]), out_depth = static_cast<double>(g.out[0]);
+  const auto batch = static_cast<double>(g.batch);
+  const double all_tiles = batch * static_cast<double>(tiles.down * tiles.across);
+  const double pixels = all_tiles * kResults * kResults;  // of a plane of all images
   const double filters = in * out * static_cast<double>(g.kernel[0]);
-  const double elements =
-      planes * (in * static_cast<double>(g.size[0]) + out * static_cast<double>(g.out[0]));
-  const double columns = static_cast<double>((g.filters + kVector - 1) / kVector * kVector);
-  const double products = filters / out * columns * (g.filters > kVector ? 1 : kCostOfOneVector) *
-                          planes * static_cast<double>(g.out[0]) *
-                          static_cast<double>(WinogradProducts(kTile)) / (kResults * kResults);
-  return products + kCostOfFilter * filters + kCostOfElement * elements <
-         kShare * 9 * filters * results;
+  const auto columns = static_cast<double>((g.filters + kVector - 1) / kVector * kVector);
+  const double products = all_tiles * out_depth * static_cast<double>(WinogradProducts(kTile)) *
+                          filters * columns / out * WinogradGemmWork(g.filters);
+  const double elements = pixels * (in * depth + out * out_depth);
+  const double patches = 9 * filters * batch * static_cast<double>(g.out_plane());
+  return products + kCostOfFilter * filters + kCostOfElement * elements < kShare * patches;
 }
 
 // Rows [first, first + count) of image n as [c, planes, count, w].
@@ -63,8 +62,7 @@ TensorView RowsOf(const TensorView& t, int64_t n, int64_t first, int64_t count) 
   rows.sizes = {t.sizes[1], has_planes ? t.sizes[2] : 1, count, t.sizes[last]};
   rows.strides = {t.strides[1], has_planes ? t.strides[2] : 0, t.strides[last - 1],
                   t.strides[last]};
-  const int64_t offset = n * t.strides[0] + first * t.strides[last - 1];
-  rows.data = t.as<uint8_t>() + offset * static_cast<int64_t>(DTypeSize(t.dtype));
+  rows.data = ElementAddress(t, n * t.strides[0] + first * t.strides[last - 1]);
   return rows;
 }
 

@@ -20,7 +20,7 @@ namespace belay {
 class WinogradStrips {
  public:
   // nullopt unless stride and dilation are 1 in each plane, there is one group, sums have at least
-  // 24 terms, and the expected cost is well below that of a GEMM of patches.
+  // kAccurateWinogradTerms terms, and the expected cost is well below that of a GEMM of patches.
   static std::optional<WinogradStrips> For(const ConvGeometry& g, int threads);
 
   // Floats: the filters, then a strip per thread.

@@ -21,6 +21,11 @@ constexpr int64_t WinogradProducts(WinogradTile tile) {
 // plain sum: the bounds of winograd.h differ by 16 %.
 inline constexpr int64_t kAccurateWinogradTerms = 24;
 
+// Cost of a multiply-add of the GEMMs relative to one of a GEMM of patches. With the filters of at
+// most one vector, each of them loads an operand; GEMMs of patches reuse operands along lines of
+// pixels.
+constexpr double WinogradGemmWork(int64_t filters) { return filters <= 16 ? 1.4 : 1; }
+
 // Maximal number of planes of a window over volumes.
 inline constexpr int64_t kWinogradPlanes = 8;
 

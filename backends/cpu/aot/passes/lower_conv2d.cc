@@ -39,17 +39,13 @@ constexpr double kWorthwhile = 0.75;
 // Cost of reading a weight or transforming an element, in multiply-adds.
 constexpr double kElementWork = 8;
 
-// With the filters of at most one vector, each multiply-add of a Winograd GEMM loads an operand, which
-// costs as much as 0.4 multiply-adds. Convolutions without Winograd reuse operands along lines of pixels.
-constexpr double kVectorFilters = 16, kVectorWork = 1.4;
-
 // Cost of winograd_conv2d relative to conv2d, per pair of input and output channel. `planes` is the
 // depth of the window, whose planes share the transforms.
 double WinogradShare(WinogradTile tile, double images, const Sizes& out, double channels,
                      double out_channels, double planes) {
   const WinogradTiles of_image(tile, out[0], out[1]);
   const auto products = static_cast<double>(WinogradProducts(tile));
-  const double work = products * (out_channels <= kVectorFilters ? kVectorWork : 1);
+  const double work = products * WinogradGemmWork(static_cast<int64_t>(out_channels));
   const double tiles = images * static_cast<double>(of_image.down * of_image.across);
   const double results = images * static_cast<double>(out[0] * out[1]);
   const double transforms =
