@@ -58,8 +58,7 @@ absl::StatusOr<MethodPrograms> ToBackendInSequence(
     const MethodPrograms& methods, absl::Span<const MethodPartitioners> rounds,
     const BackendSet& backends, const ToBackendOptions& options,
     const std::function<absl::Status(const MethodPrograms&)>& check) {
-  MethodPrograms current;
-  for (const auto& [name, program] : methods) current.emplace_back(name, program.Clone());
+  MethodPrograms current = Clone(methods);
   for (size_t i = 0; i < rounds.size(); ++i) {
     absl::StatusOr<MethodPrograms> next = ToBackend(current, rounds[i], backends, options);
     absl::Status status = next.status();

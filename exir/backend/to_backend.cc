@@ -282,6 +282,12 @@ absl::StatusOr<MethodPrograms> ToBackend(const MethodPrograms& methods,
   return result;
 }
 
+MethodPrograms Clone(const MethodPrograms& methods) {
+  MethodPrograms copy;
+  for (const auto& [name, program] : methods) copy.emplace_back(name, program.Clone());
+  return copy;
+}
+
 absl::StatusOr<ExportedProgram> ToBackend(const ExportedProgram& program,
                                           const Partitioner& partitioner,
                                           const BackendSet& backends,

@@ -23,6 +23,8 @@ namespace belay::exir {
 
 // (name, program) in method order. Names are unique.
 using MethodPrograms = std::vector<std::pair<std::string, ExportedProgram>>;
+
+MethodPrograms Clone(const MethodPrograms& methods);
 // (method, partitioner). Methods that are not listed are not partitioned.
 using MethodPartitioners = std::vector<std::pair<std::string, const Partitioner*>>;
 

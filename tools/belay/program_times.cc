@@ -69,13 +69,11 @@ absl::StatusOr<Times> TimesOf(const Program& program, const std::string& name,
 
 absl::StatusOr<std::vector<Times>> TimesOfAll(const exir::MethodPrograms& programs,
                                               const Lowering& lowering) {
-  exir::MethodPrograms copy;
-  for (const auto& [name, program] : programs) copy.emplace_back(name, program.Clone());
   exir::PipelineOptions pipeline = lowering.pipeline;
   pipeline.progress = nullptr;
   exir::PipelineReport ignored;
   ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image,
-                        exir::LowerPrograms(std::move(copy), pipeline, &ignored));
+                        exir::LowerPrograms(exir::Clone(programs), pipeline, &ignored));
   ABSL_ASSIGN_OR_RETURN(const Program program, exir::OpenImage(image));
   KernelRegistry kernels;
   ABSL_RETURN_IF_ERROR(AddEngine("highway", kernels));

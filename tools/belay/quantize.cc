@@ -76,12 +76,6 @@ absl::Status WritePageAndPrograms(const QuantizeOptions& options, const nlohmann
   return written;
 }
 
-exir::MethodPrograms CloneOf(const exir::MethodPrograms& programs) {
-  exir::MethodPrograms copy;
-  for (const auto& [name, program] : programs) copy.emplace_back(name, program.Clone());
-  return copy;
-}
-
 // Measures the programs before and after quantization by --labels, --times and --metric. Adds the
 // results to the report, as JSON and as text.
 absl::Status Evaluate(const QuantizeOptions& options, const Lowering& lowering,
@@ -160,7 +154,7 @@ int Quantize(const QuantizeOptions& options) {
     programs = exir::LowerToStage(*std::move(programs), exir::Stage::kEdge, (*lowering)->pipeline,
                                   &ignored);
     (*lowering)->pipeline.transform_passes = {};  // done
-    if (programs.ok()) before = CloneOf(*programs);
+    if (programs.ok()) before = exir::Clone(*programs);
   }
   if (!programs.ok()) return Report(programs.status());
   const absl::StatusOr<std::optional<QuantizeReport>> report =
