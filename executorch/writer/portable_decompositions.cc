@@ -13,6 +13,7 @@ namespace {
 using exir::Argument;
 using exir::Graph;
 using exir::Node;
+using exir::SymRanges;
 using exir::TensorMeta;
 
 const TensorMeta* TensorOf(const Graph& graph, const Node& node, std::string_view name) {
@@ -21,21 +22,21 @@ const TensorMeta* TensorOf(const Graph& graph, const Node& node, std::string_vie
 }
 
 // The floating-point kernel is correct, and a quotient would lose digits.
-bool KeepsRemainder(const Graph& graph, const Node& node) {
+bool KeepsRemainder(const Graph& graph, const Node& node, const SymRanges&) {
   const TensorMeta* result = graph.value(node.results()[0]).tensor();
   return result == nullptr || !IsIntegral(result->dtype, /*include_bool=*/true);
 }
 
 // All calls except those of the reciprocal kernel: several float32 or float64 divided by one
 // element.
-bool KeepsDivision(const Graph& graph, const Node& node) {
+bool KeepsDivision(const Graph& graph, const Node& node, const SymRanges&) {
   const TensorMeta *x = TensorOf(graph, node, "self"), *y = TensorOf(graph, node, "other");
   if (x == nullptr || y == nullptr || x->dtype != y->dtype) return true;
   if (x->dtype != DType::kFloat32 && x->dtype != DType::kFloat64) return true;
   return y->NumElements().AsInt() != 1 || x->NumElements().AsInt() == 1;
 }
 
-bool KeepsAddMm(const Graph& graph, const Node& node) {
+bool KeepsAddMm(const Graph& graph, const Node& node, const SymRanges&) {
   const TensorMeta* result = graph.value(node.results()[0]).tensor();
   if (result == nullptr) return true;
   // A separate matmul in half precision would round once more.
@@ -50,7 +51,7 @@ bool KeepsAddMm(const Graph& graph, const Node& node) {
 }
 
 // Image sizes that are symbolic.
-bool KeepsAdaptiveMaxPool(const Graph& graph, const Node& node) {
+bool KeepsAdaptiveMaxPool(const Graph& graph, const Node& node, const SymRanges&) {
   const TensorMeta* image = TensorOf(graph, node, "self");
   if (image == nullptr) return true;
   const int spatial = node.target->op().ends_with("3d") ? 3 : 2;
@@ -61,14 +62,14 @@ bool KeepsAdaptiveMaxPool(const Graph& graph, const Node& node) {
 }
 
 // Groups along columns or along the reduction dimension.
-bool KeepsGroupedMm(const Graph& graph, const Node& node) {
+bool KeepsGroupedMm(const Graph& graph, const Node& node, const SymRanges&) {
   const TensorMeta *x = TensorOf(graph, node, "self"), *y = TensorOf(graph, node, "mat2");
   if (x == nullptr || y == nullptr || y->rank() != 3) return true;
   return !node.argument("bias").is_none() || x->rank() != (node.argument("offs").is_none() ? 3 : 2);
 }
 
 // Unless the dimension may be empty.
-bool KeepsIndexSelect(const Graph& graph, const Node& node, const exir::SymRanges& ranges) {
+bool KeepsIndexSelect(const Graph& graph, const Node& node, const SymRanges& ranges) {
   const TensorMeta* x = TensorOf(graph, node, "self");
   const int64_t* dim = node.argument("dim").get_if<int64_t>();
   if (x == nullptr || dim == nullptr || *dim < -x->rank() || *dim >= x->rank()) return true;
@@ -78,7 +79,7 @@ bool KeepsIndexSelect(const Graph& graph, const Node& node, const exir::SymRange
 
 struct Exception {
   std::string_view op;  // all of its overloads
-  bool (*keeps)(const Graph&, const Node&);
+  bool (*keeps)(const Graph&, const Node&, const SymRanges&);
 };
 constexpr Exception kExceptions[] = {
     {"_grouped_mm", KeepsGroupedMm},
@@ -86,6 +87,7 @@ constexpr Exception kExceptions[] = {
     {"adaptive_max_pool3d", KeepsAdaptiveMaxPool},
     {"addmm", KeepsAddMm},
     {"div", KeepsDivision},
+    {"index_select", KeepsIndexSelect},
     {"remainder", KeepsRemainder},
 };
 
@@ -104,9 +106,8 @@ const exir::DecompositionTable& PortableDecompositions() {
 bool IsBetterKept(const exir::ExportedProgram& program, exir::GraphId graph, exir::NodeId id) {
   const Graph& in = program.graphs[graph];
   const Node& node = in.node(id);
-  if (node.target->op() == "index_select") return KeepsIndexSelect(in, node, program.ranges);
   for (const Exception& exception : kExceptions) {
-    if (exception.op == node.target->op()) return exception.keeps(in, node);
+    if (exception.op == node.target->op()) return exception.keeps(in, node, program.ranges);
   }
   return false;
 }
