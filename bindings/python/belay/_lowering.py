@@ -104,7 +104,7 @@ def _archives(source: Any, keep: List[Any]) -> Any:
     return (Archive * len(sources))(*(_archive(name, one, keep) for name, one in sources))
 
 
-def _set_quantization(options: LowerOptions, backends: Any, calibration: Any, max_size: Any) -> None:
+def _set_common_options(options: LowerOptions, backends: Any, calibration: Any, max_size: Any) -> None:
     """Sets the options that are common to lowering and quantizing."""
     if isinstance(backends, str):
         backends = [backends]
@@ -238,7 +238,7 @@ def lower(
         max_loss=None if max_loss is None else max_loss.encode(),
         node_losses=int(node_losses),
     )
-    _set_quantization(options, backends, calibration, max_size)
+    _set_common_options(options, backends, calibration, max_size)
     chat_templates = [chat_template] if isinstance(chat_template, (str, os.PathLike)) else chat_template
     options.chat_templates, options.num_chat_templates = strings(os.fspath(path) for path in chat_templates)
     options.compile_specs, options.num_compile_specs = strings(compile_specs)
@@ -319,7 +319,7 @@ def quantize(
         max_loss=None if max_loss is None else max_loss.encode(),
         node_losses=int(node_losses),
     )
-    _set_quantization(options, backends, calibration, max_size)
+    _set_common_options(options, backends, calibration, max_size)
     return Quantized(*_run("belay_quantize", archives, options, progress))
 
 
