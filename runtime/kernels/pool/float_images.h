@@ -30,8 +30,9 @@ class FloatImages {
   static absl::StatusOr<FloatImages> Create(const KernelContext& context, const TensorView& input,
                                             const TensorView& out, CheckedInt before = 0) {
     FloatImages images(out);
-    const auto total = static_cast<int64_t>((CopyOf(input) + CopyOf(out)) * sizeof(float));
-    ABSL_ASSIGN_OR_RETURN(std::byte* const bytes, ScratchArray<std::byte>(context, before + total));
+    images.bytes_ = (CopyOf(input) + CopyOf(out)) * sizeof(float);
+    const CheckedInt total = before + static_cast<int64_t>(images.bytes_);
+    ABSL_ASSIGN_OR_RETURN(std::byte* const bytes, ScratchArray<std::byte>(context, total));
     float* room = reinterpret_cast<float*>(bytes + before.value());
     images.in_ = input.as<const float>();
     if (!IsRowMajorF32(input)) {
@@ -45,6 +46,8 @@ class FloatImages {
 
   const float* in() const { return in_; }
   float* result() const { return result_; }
+  // Scratch memory of the images.
+  uint64_t bytes() const { return bytes_; }
   void Finish() const {
     if (result_ == out_->data) return;
     CopyConvertible(TensorView::Contiguous(DType::kFloat32, out_->sizes, result_), *out_);
@@ -53,6 +56,7 @@ class FloatImages {
  private:
   explicit FloatImages(const TensorView& out) : out_(&out) {}
   const TensorView* out_;
+  uint64_t bytes_ = 0;
   const float* in_ = nullptr;
   float* result_ = nullptr;
 };

@@ -151,24 +151,36 @@ HWY_INLINE int64_t NextVector(int64_t x, int64_t outputs, int64_t lanes) {
   return x < outputs && x + lanes > outputs ? outputs - lanes : x;
 }
 
-// The maxima of a vector of windows that are inside the columns of the volume, and their positions.
-// Precondition: `rows` is not empty.
+// Elements from row to row.
+HWY_INLINE int64_t PitchOf(const PoolRow& row) {
+  return row.padded_pitch != 0 ? row.padded_pitch : row.width;
+}
+// The end of the elements that can be read.
+HWY_INLINE const float* EndOf(const PoolRow& row) {
+  return row.volume + row.depth * row.height * PitchOf(row) +
+         (row.padded_pitch != 0 ? kPoolSlack : 0);
+}
+
+// The maxima of a vector of windows that are inside the columns of the volume or of its padded
+// copy, and their positions. Precondition: `rows` is not empty.
 template <int kStride, class D, class VI>
 HWY_INLINE hn::Vec<D> MaximaInside(D d, const PoolRow& row, const RowRange& rows, int64_t column,
                                    VI& at) {
   const hn::DFromV<VI> di;
-  const float* const end = row.volume + row.depth * row.height * row.width;
+  const float* const end = EndOf(row);
+  const int64_t pitch = PitchOf(row);
   const auto steps = hn::Mul(hn::Iota(di, 0), hn::Set(di, kStride));
   const auto place_at = [&](int64_t place) HWY_ATTR {
     return hn::Add(steps, hn::Set(di, static_cast<int32_t>(place)));
   };
-  // The first element is taken even if it is -infinity.
+  // The first element of the volume is taken even if it is -infinity.
   auto best = hn::Set(d, -std::numeric_limits<float>::infinity());
-  at = place_at(RowAt(row, rows.first_plane, rows.first_row) * row.width + column);
+  const int64_t start = RowAt(row, rows.first_plane, rows.first_row) * row.width;
+  at = hn::Add(hn::Max(place_at(column), hn::Zero(di)), hn::Set(di, static_cast<int32_t>(start)));
   WalkRows(row, rows, [&](int64_t r) HWY_ATTR {
     for (int64_t k = 0; k < row.kernel_width; ++k) {
-      const int64_t place = r * row.width + column + k * row.dilation;
-      const auto value = LoadStrided<kStride>(d, row.volume + place, end);
+      const int64_t x = column + k * row.dilation, place = r * row.width + x;
+      const auto value = LoadStrided<kStride>(d, row.volume + r * pitch + x, end);
       const auto take = hn::Or(hn::Gt(value, best), hn::IsNaN(value));
       best = hn::IfThenElse(take, value, best);
       at = hn::IfThenElse(hn::RebindMask(di, take), place_at(place), at);
@@ -187,17 +199,33 @@ HWY_INLINE void MaxPoolRowBy(D d, const PoolRow& row, float* HWY_RESTRICT out,
   HWY_ALIGN int32_t places[HWY_MAX_BYTES / sizeof(int32_t)];
   const RowRange rows = RowRange::Of(row);
   const int64_t reach = (lanes - 1) * row.stride + (row.kernel_width - 1) * row.dilation;
+  const bool padded = row.padded_pitch != 0;
   const bool inner = !rows.empty() && row.stride <= 2 && row.outputs >= lanes;
-  for (int64_t x = 0; x < row.outputs; x = NextVector(x, row.outputs, lanes)) {
+  const int64_t half = lanes / 2;
+  for (int64_t x = 0; x < row.outputs; x = padded ? x + lanes : NextVector(x, row.outputs, lanes)) {
     auto best = hn::Set(d, -std::numeric_limits<float>::infinity());
     auto at = hn::Set(di, -1);
     const int64_t column = x * row.stride - row.padding;
-    if (inner && column >= 0 && column + reach < row.width) {
+    const int64_t count = HWY_MIN(lanes, row.outputs - x);
+    const auto store = [&]() HWY_ATTR {
+      if (count == lanes) {
+        hn::StoreU(best, d, out + x);
+        hn::StoreU(hn::PromoteLowerTo(dl, at), dl, index + x);
+        hn::StoreU(hn::PromoteUpperTo(dl, at), dl, index + x + half);
+        return;
+      }
+      hn::StoreN(best, d, out + x, static_cast<size_t>(count));
+      hn::StoreN(hn::PromoteLowerTo(dl, at), dl, index + x,
+                 static_cast<size_t>(HWY_MIN(count, half)));
+      if (count > half) {
+        hn::StoreN(hn::PromoteUpperTo(dl, at), dl, index + x + half,
+                   static_cast<size_t>(count - half));
+      }
+    };
+    if (padded || (inner && column >= 0 && column + reach < row.width)) {
       best = row.stride == 1 ? MaximaInside<1>(d, row, rows, column, at)
                              : MaximaInside<2>(d, row, rows, column, at);
-      hn::StoreU(best, d, out + x);
-      hn::StoreU(hn::PromoteLowerTo(dl, at), dl, index + x);
-      hn::StoreU(hn::PromoteUpperTo(dl, at), dl, index + x + lanes / 2);
+      store();
       continue;
     }
     WalkWindows(d, row, rows, x, [&](auto value, auto place, auto inside) HWY_ATTR {
@@ -208,31 +236,25 @@ HWY_INLINE void MaxPoolRowBy(D d, const PoolRow& row, float* HWY_RESTRICT out,
       best = hn::IfThenElse(hn::RebindMask(d, take), value, best);
       at = hn::IfThenElse(take, place, at);
     });
-    const size_t count = static_cast<size_t>(HWY_MIN(lanes, row.outputs - x));
-    hn::StoreN(best, d, out + x, count);
-    const auto found = hn::Or(hn::Ge(at, zero), hn::Not(hn::FirstN(di, count)));
-    if (HWY_LIKELY(hn::AllTrue(di, found))) {
-      const size_t half = static_cast<size_t>(lanes / 2);
-      hn::StoreN(hn::PromoteLowerTo(dl, at), dl, index + x, HWY_MIN(count, half));
-      if (count > half) {
-        hn::StoreN(hn::PromoteUpperTo(dl, at), dl, index + x + half, count - half);
-      }
-      continue;
-    }
+    store();
+    const auto found =
+        hn::Or(hn::Ge(at, zero), hn::Not(hn::FirstN(di, static_cast<size_t>(count))));
+    if (HWY_LIKELY(hn::AllTrue(di, found))) continue;
     hn::Store(at, di, places);
-    for (size_t i = 0; i < count; ++i) {
-      const int64_t output = x + static_cast<int64_t>(i);
-      index[output] = places[i] >= 0 ? places[i] : FirstPlaceOfWindow(row, output);
+    for (int64_t i = 0; i < count; ++i) {
+      index[x + i] = places[i] >= 0 ? places[i] : FirstPlaceOfWindow(row, x + i);
     }
   }
 }
 
 // Vectors that are not longer than a row, down to four windows, since whole vectors are faster. If
-// windows cross the edges and loads are masked, the shortest vector that has the whole row.
+// windows cross the edges and loads are masked, or if rows are padded, the shortest vector that has
+// the whole row.
 void MaxPoolRowF32Impl(const PoolRow& row, float* HWY_RESTRICT out, int64_t* HWY_RESTRICT index) {
   const hn::ScalableTag<float> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  const bool masked = kHasMaskedLoads && row.stride <= 2 && row.padding > 0;
+  const bool masked =
+      row.padded_pitch != 0 || (kHasMaskedLoads && row.stride <= 2 && row.padding > 0);
   if constexpr (HWY_MAX_LANES_D(decltype(d)) > 8) {
     const bool fits = masked ? row.outputs > 4 && row.outputs <= 8 : row.outputs >= 8;
     if (row.outputs < lanes && fits) {
@@ -427,13 +449,14 @@ void MaxPoolChannelsF32Impl(const PoolRow& row, int64_t channels, float* out, in
   }
 }
 
-// The sums of a vector of windows that are inside the columns of the volume.
+// The sums of a vector of windows that are inside the columns of the volume or of its padded copy.
 template <int kStride, class D>
 HWY_INLINE hn::Vec<D> SumsInside(D d, const PoolRow& row, const RowRange& rows, int64_t column) {
-  const float* const end = row.volume + row.depth * row.height * row.width;
+  const float* const end = EndOf(row);
+  const int64_t pitch = PitchOf(row);
   auto sum = hn::Zero(d);
   WalkRows(row, rows, [&](int64_t r) HWY_ATTR {
-    const float* const from = row.volume + r * row.width + column;
+    const float* const from = row.volume + r * pitch + column;
     for (int64_t k = 0; k < row.kernel_width; ++k) {
       sum = hn::Add(sum, LoadStrided<kStride>(d, from + k * row.dilation, end));
     }
@@ -441,25 +464,38 @@ HWY_INLINE hn::Vec<D> SumsInside(D d, const PoolRow& row, const RowRange& rows, 
   return sum;
 }
 
-void SumPoolRowF32Impl(const PoolRow& row, float* HWY_RESTRICT out) {
-  const hn::ScalableTag<float> d;
+template <class D>
+HWY_INLINE void AveragePoolRowBy(D d, const PoolRow& row, float lines,
+                                 const float* HWY_RESTRICT columns, float* HWY_RESTRICT out) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const RowRange rows = RowRange::Of(row);
   const int64_t reach = (lanes - 1) * row.stride + (row.kernel_width - 1) * row.dilation;
+  const bool padded = row.padded_pitch != 0;
   const bool inner = row.stride <= 2 && row.outputs >= lanes;
-  for (int64_t x = 0; x < row.outputs; x = NextVector(x, row.outputs, lanes)) {
+  for (int64_t x = 0; x < row.outputs; x = padded ? x + lanes : NextVector(x, row.outputs, lanes)) {
     const int64_t column = x * row.stride - row.padding;
-    if (inner && column >= 0 && column + reach < row.width) {
-      hn::StoreU(row.stride == 1 ? SumsInside<1>(d, row, rows, column)
-                                 : SumsInside<2>(d, row, rows, column),
-                 d, out + x);
-      continue;
-    }
+    const size_t count = static_cast<size_t>(HWY_MIN(lanes, row.outputs - x));
     auto sum = hn::Zero(d);
-    WalkWindows(d, row, rows, x,
-                [&](auto value, auto, auto) HWY_ATTR { sum = hn::Add(sum, value); });
-    hn::StoreN(sum, d, out + x, static_cast<size_t>(HWY_MIN(lanes, row.outputs - x)));
+    if (padded || (inner && column >= 0 && column + reach < row.width)) {
+      sum = row.stride == 1 ? SumsInside<1>(d, row, rows, column)
+                            : SumsInside<2>(d, row, rows, column);
+    } else {
+      WalkWindows(d, row, rows, x,
+                  [&](auto value, auto, auto) HWY_ATTR { sum = hn::Add(sum, value); });
+    }
+    const auto divisor = hn::Mul(hn::Set(d, lines), hn::LoadN(d, columns + x, count));
+    hn::StoreN(hn::Div(sum, divisor), d, out + x, count);
   }
+}
+
+void AveragePoolRowF32Impl(const PoolRow& row, float lines, const float* columns, float* out) {
+  const hn::ScalableTag<float> d;
+  if constexpr (HWY_MAX_LANES_D(decltype(d)) > 8) {
+    if (row.padded_pitch != 0 && row.outputs <= 8) {
+      return AveragePoolRowBy(hn::CappedTag<float, 8>(), row, lines, columns, out);
+    }
+  }
+  AveragePoolRowBy(d, row, lines, columns, out);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -473,7 +509,7 @@ HWY_EXPORT(MaxPoolRowF32Impl);
 HWY_EXPORT(MaxPoolChannelsF32Impl);
 HWY_EXPORT(MaxPoolBytesImpl);
 HWY_EXPORT(MaxPoolBFloat16Impl);
-HWY_EXPORT(SumPoolRowF32Impl);
+HWY_EXPORT(AveragePoolRowF32Impl);
 void MaxPoolRowF32(const PoolRow& row, float* out, int64_t* index) {
   HWY_DYNAMIC_DISPATCH(MaxPoolRowF32Impl)(row, out, index);
 }
@@ -486,8 +522,8 @@ void MaxPoolChannels(const PoolRowOf<BFloat16>& row, int64_t channels, BFloat16*
 void MaxPoolChannels(const PoolRowOf<uint8_t>& row, int64_t channels, uint8_t* out) {
   HWY_DYNAMIC_DISPATCH(MaxPoolBytesImpl)(row, channels, out);
 }
-void SumPoolRowF32(const PoolRow& row, float* out) {
-  HWY_DYNAMIC_DISPATCH(SumPoolRowF32Impl)(row, out);
+void AveragePoolRowF32(const PoolRow& row, float lines, const float* columns, float* out) {
+  HWY_DYNAMIC_DISPATCH(AveragePoolRowF32Impl)(row, lines, columns, out);
 }
 
 }  // namespace belay

@@ -22,7 +22,14 @@ struct PoolRowOf {
   int64_t first_row = 0, kernel_height = 0, row_dilation = 1;
   int64_t kernel_width = 0, stride = 1, padding = 0, dilation = 1;
   int64_t outputs = 0;
+  // Not 0: elements from row to row of a copy of the volume (MaxPoolRowF32, AveragePoolRowF32).
+  // Windows are within padding around each row, whose elements do not change results: -infinity or
+  // 0. A vector of windows from a multiple of 16 on can be read, and kPoolSlack elements after the
+  // last row. Preconditions: the stride is at most 2, the dilations are 1, and each window has an
+  // element of the volume.
+  int64_t padded_pitch = 0;
 };
+inline constexpr int64_t kPoolSlack = 64;
 using PoolRow = PoolRowOf<float>;
 
 // Returns the largest element of each window and its position, (plane * height + row) * width +
@@ -45,8 +52,9 @@ inline void MaxPoolChannels(const PoolRow& row, int64_t channels, float* out) {
   MaxPoolChannelsF32(row, channels, out, /*index=*/nullptr);
 }
 
-// Sums each window. Error: that of a float sum in the order of planes, rows, columns.
-void SumPoolRowF32(const PoolRow& row, float* out);
+// out[x] = sum of window x / (lines * columns[x]). Error: that of a float sum in the order of
+// planes, rows, columns, and of two roundings.
+void AveragePoolRowF32(const PoolRow& row, float lines, const float* columns, float* out);
 
 // max_pool2d_with_indices and max_pool3d_with_indices, average and adaptive average pooling of one to three dimensions, on
 // float32, float16 and bfloat16 tensors of any layout. Maxima are exact and adaptive averages

@@ -95,20 +95,119 @@ int64_t WorkOf(int64_t outputs, const Geometry& g) {
   return work.ok() ? work.value() : std::numeric_limits<int64_t>::max();
 }
 
+// Padded copies of volumes (PoolRow::padded_pitch) with more elements are not made: few of their
+// windows cross an edge.
+constexpr int64_t kMostPadded = int64_t{1} << 16;
+
+// Whether dimension d has only windows with an element of the volume.
+bool HasOnlyFullWindows(const Geometry& g, int d) {
+  const CheckedInt last = CheckedInt(g.out[d] - 1) * g.stride[d] - g.padding[d];
+  return g.dilation[d] == 1 && 2 * g.padding[d] <= g.kernel[d] && last.ok() &&
+         last.value() < g.size[d];
+}
+
+// Elements from row to row of a padded copy; 0 if windows do not cross edges, or if PoolRow does
+// not support it.
+CheckedInt PaddedPitch(const Geometry& g) {
+  const CheckedInt end = CheckedInt(g.out[2] - 1) * g.stride[2] + g.kernel[2];
+  const bool crosses = g.padding[2] > 0 || g.out[2] < 16 || (end.ok() && end.value() > g.size[2]);
+  if (!crosses || g.stride[2] > 2 || !HasOnlyFullWindows(g, 0) || !HasOnlyFullWindows(g, 1) ||
+      !HasOnlyFullWindows(g, 2)) {
+    return 0;
+  }
+  const int64_t whole_vectors = (g.out[2] + 15) / 16 * 16;
+  return CheckedInt(whole_vectors) * g.stride[2] + g.kernel[2];
+}
+CheckedInt PaddedSize(const Geometry& g) {
+  const CheckedInt pitch = PaddedPitch(g);
+  const CheckedInt size = pitch * g.size[0] * CheckedInt(g.size[1]);
+  return pitch.ok() && pitch.value() == 0 ? CheckedInt(0) : size + g.padding[2] + kPoolSlack;
+}
+
+// Bytes of a row and of the padded copies of all threads, for the sizes of `g` and smaller ones.
+CheckedInt RowBuffersSize(const Geometry& g, int threads) {
+  const CheckedInt padded = PaddedSize(g);
+  const int64_t most = padded.ok() ? std::min(padded.value(), kMostPadded) : kMostPadded;
+  return (CheckedInt(most) * threads + g.out[2]) * static_cast<int64_t>(sizeof(float));
+}
+
+template <int kSpatial, class Call>
+uint64_t PoolScratch(const KernelContext& context, const Call& call) {
+  const uint64_t images = ImagesScratch(context, call);
+  const absl::StatusOr<Dims<CheckedInt>> shape = ShapeOf<kSpatial>(call);
+  if (!shape.ok()) return images;
+  const absl::StatusOr<Sizes> sizes = ToSizes(*shape);
+  if (!sizes.ok()) return images;
+  TensorView out;
+  out.sizes = *sizes;
+  return ScratchBytesOf<std::byte>(
+      CheckedInt(static_cast<int64_t>(images)) +
+      RowBuffersSize(GeometryOf(*call.self, call.params, out), context.num_threads()));
+}
+
+// Working memory to pool row-major images.
+class RowBuffers {
+ public:
+  // `before` bytes of the scratch memory, a multiple of 4, are skipped.
+  static absl::StatusOr<RowBuffers> Create(const KernelContext& context, const Geometry& g,
+                                           uint64_t before) {
+    const CheckedInt padded = PaddedSize(g);
+    RowBuffers buffers;
+    if (padded.ok() && padded.value() <= kMostPadded && padded.value() > 0) {
+      buffers.pitch_ = PaddedPitch(g).value();
+      buffers.padded_ = padded.value();
+    }
+    const CheckedInt floats = CheckedInt(buffers.padded_) * context.num_threads() + g.out[2];
+    ABSL_ASSIGN_OR_RETURN(
+        std::byte* const bytes,
+        ScratchArray<std::byte>(context, CheckedInt(static_cast<int64_t>(before)) +
+                                             floats * static_cast<int64_t>(sizeof(float))));
+    buffers.row_ = reinterpret_cast<float*>(bytes + before);
+    buffers.copies_ = buffers.row_ + g.out[2];
+    return buffers;
+  }
+
+  // PoolRow::padded_pitch.
+  int64_t pitch() const { return pitch_; }
+  // The padded copy of a volume, for a thread.
+  float* padded(int part) const { return copies_ + part * padded_; }
+  int64_t padded_size() const { return padded_; }
+  // One element per output of a row.
+  float* row() const { return row_; }
+
+ private:
+  float *row_ = nullptr, *copies_ = nullptr;
+  int64_t pitch_ = 0, padded_ = 0;
+};
+
 // Calls fn(row, z, offset of the row's first output) for every row of outputs, on several threads.
+// `neutral` is the element of padding.
 template <class Fn>
 void ForEachRow(const KernelContext& context, const Geometry& g, const float* images,
-                const TensorView& out, const Fn& fn) {
+                const TensorView& out, const RowBuffers& buffers, float neutral, const Fn& fn) {
   if (out.numel() == 0) return;
   const int64_t rows = g.out[0] * g.out[1], count = out.numel() / (rows * g.out[2]);
+  const int64_t lines = g.size[0] * g.size[1], pitch = buffers.pitch();
   const int64_t units = WorkOf(2 * g.out[2], g);
   RunRanges(context, count, 1, static_cast<double>(units) * static_cast<double>(rows * count),
-            [&](int, int64_t first, int64_t last) {
+            [&](int part, int64_t first, int64_t last) {
               PoolRow row = RowOf(g);
+              row.padded_pitch = pitch;
+              float* const padded = buffers.padded(part);
+              std::fill_n(padded, buffers.padded_size(), neutral);
+              const int64_t copied = std::min(g.size[2], pitch - g.padding[2]);
               Budget::Pace pace;
               int64_t at = first * rows * g.out[2];
               for (int64_t n = first; n < last; ++n) {
-                row.volume = images + n * g.size[0] * g.size[1] * g.size[2];
+                row.volume = images + n * lines * g.size[2];
+                if (pitch != 0) {
+                  const float* from = row.volume;
+                  float* to = padded + g.padding[2];
+                  row.volume = to;
+                  for (int64_t i = 0; i < lines; ++i, from += g.size[2], to += pitch) {
+                    std::copy_n(from, copied, to);
+                  }
+                }
                 for (int64_t z = 0; z < g.out[0]; ++z) {
                   row.first_plane = z * g.stride[0] - g.padding[0];
                   for (int64_t y = 0; y < g.out[1]; ++y, at += g.out[2]) {
@@ -129,7 +228,9 @@ absl::Status MaxPool(KernelContext& context, const MaxPoolCall<KernelArguments, 
   if (!index->is_contiguous())
     return absl::InternalError("the layout changed after the kernel was chosen");
   ABSL_ASSIGN_OR_RETURN(const FloatImages images, FloatImages::Create(context, *call.self, *out));
-  ForEachRow(context, GeometryOf(*call.self, call.params, *out), images.in(), *out,
+  const Geometry g = GeometryOf(*call.self, call.params, *out);
+  ABSL_ASSIGN_OR_RETURN(const RowBuffers buffers, RowBuffers::Create(context, g, images.bytes()));
+  ForEachRow(context, g, images.in(), *out, buffers, -std::numeric_limits<float>::infinity(),
              [&](const PoolRow& row, int64_t, int64_t at) {
                MaxPoolRowF32(row, images.result() + at, index->as<int64_t>() + at);
              });
@@ -283,15 +384,20 @@ absl::Status AvgPool(KernelContext& context, const AvgPoolCall<KernelArguments, 
     return AvgPoolChannelsLast(context, g, call.divisor, *call.self, *out);
   }
   ABSL_ASSIGN_OR_RETURN(const FloatImages images, FloatImages::Create(context, *call.self, *out));
-  ForEachRow(context, g, images.in(), *out, [&](const PoolRow& row, int64_t z, int64_t at) {
-    float* to = images.result() + at;
-    SumPoolRowF32(row, to);
-    const Window planes = WindowOf(g, 0, z), rows = WindowAt(g, 1, row.first_row);
-    for (int64_t x = 0; x < row.outputs; ++x) {
-      const int64_t count = CountOf(call.divisor, planes, rows, WindowOf(g, 2, x));
-      to[x] /= static_cast<float>(count);
-    }
-  });
+  ABSL_ASSIGN_OR_RETURN(const RowBuffers buffers, RowBuffers::Create(context, g, images.bytes()));
+  constexpr Window kOne = {.first = 0, .last = 1, .padded = 1};
+  float* const columns = buffers.row();
+  for (int64_t x = 0; x < g.out[2]; ++x) {
+    const int64_t count =
+        call.divisor.override_by != 0 ? 1 : CountOf(call.divisor, kOne, kOne, WindowOf(g, 2, x));
+    columns[x] = static_cast<float>(count);
+  }
+  ForEachRow(context, g, images.in(), *out, buffers, 0,
+             [&](const PoolRow& row, int64_t z, int64_t at) {
+               const int64_t lines =
+                   CountOf(call.divisor, WindowOf(g, 0, z), WindowAt(g, 1, row.first_row), kOne);
+               AveragePoolRowF32(row, static_cast<float>(lines), columns, images.result() + at);
+             });
   images.Finish();
   return absl::OkStatus();
 }
@@ -300,11 +406,11 @@ absl::Status AvgPool(KernelContext& context, const AvgPoolCall<KernelArguments, 
 template <int kSpatial>
 uint64_t AvgPoolScratch(const KernelContext& context,
                         const AvgPoolCall<KernelArguments, kSpatial>& call) {
-  const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
-  if (!out.ok() || (*out)->rank() < 2) return 0;
+  const uint64_t rows = PoolScratch<kSpatial>(context, call);
+  if (call.self->rank() < 2) return rows;
   const auto threads = static_cast<uint64_t>(context.num_threads());
-  return ImagesScratch(context, call) +
-         static_cast<uint64_t>((*out)->sizes[1]) * threads * sizeof(double);
+  return std::max(rows, ImagesScratch(context, call) +
+                            static_cast<uint64_t>(call.self->sizes[1]) * threads * sizeof(double));
 }
 
 // ---- Adaptive pooling
@@ -502,8 +608,8 @@ constexpr std::string_view kMaxPool = "self kernel_size stride padding dilation 
 template <int kSpatial>
 constexpr Kernel MaxPoolRow(std::string_view op, std::string_view name) {
   return KernelRow<&MaxPool<kSpatial>, &AcceptsMaxPool<kSpatial>,
-                   &ImagesScratch<MaxPoolCall<KernelArguments, kSpatial>>>(op, kMaxPool, name,
-                                                                           kHighway);
+                   &PoolScratch<kSpatial, MaxPoolCall<KernelArguments, kSpatial>>>(op, kMaxPool,
+                                                                                   name, kHighway);
 }
 template <int kSpatial>
 constexpr Kernel MaxPoolChannelsLastRow(std::string_view op, std::string_view name) {

@@ -238,10 +238,35 @@ TEST(PoolTest, WindowsReadAndWriteNothingOutside) {
         row.padding = padding;
         row.outputs = (width + 2 * padding - kernel) / stride + 1;
         const auto outputs = static_cast<size_t>(row.outputs);
-        GuardedArray<float> maxima(outputs), sums(outputs);
+        GuardedArray<float> maxima(outputs), sums(outputs), columns(outputs);
         GuardedArray<int64_t> places(outputs);
+        std::fill_n(columns.data(), outputs, 0.5f);
         MaxPoolRowF32(row, maxima.data(), places.data());
-        SumPoolRowF32(row, sums.data());
+        AveragePoolRowF32(row, 2, columns.data(), sums.data());
+        // Rows with padding give the same results.
+        if (stride <= 2) {
+          row.padded_pitch = (row.outputs + 15) / 16 * 16 * stride + kernel;
+          const auto size = static_cast<size_t>(padding + row.padded_pitch + kPoolSlack);
+          for (bool is_max : {true, false}) {
+            GuardedArray<float> padded(size), results(outputs);
+            GuardedArray<int64_t> places_of_padded(outputs);
+            std::fill_n(padded.data(), size,
+                        is_max ? -std::numeric_limits<float>::infinity() : 0.0f);
+            std::copy_n(image.data(), std::min(width, row.padded_pitch), padded.data() + padding);
+            row.volume = padded.data() + padding;
+            if (is_max) {
+              MaxPoolRowF32(row, results.data(), places_of_padded.data());
+              ASSERT_EQ(
+                  std::memcmp(places_of_padded.data(), places.data(), outputs * sizeof(int64_t)),
+                  0);
+            } else {
+              AveragePoolRowF32(row, 2, columns.data(), results.data());
+            }
+            const float* const same = is_max ? maxima.data() : sums.data();
+            ASSERT_EQ(std::memcmp(results.data(), same, outputs * sizeof(float)), 0)
+                << set << ' ' << width << ' ' << kernel << ' ' << stride;
+          }
+        }
         for (int64_t x = 0; x < row.outputs; ++x) {
           float best = -std::numeric_limits<float>::infinity(), sum = 0;
           int64_t at = -1;
