@@ -69,7 +69,8 @@ absl::Status ResizeAntialiased(KernelContext& context, const UpsampleCall<Kernel
     }
   }
   const bool first_row_only = BlendsFirstRowOnly(u);
-  ForEachRow(context, out, false, [&](int part, int64_t n, int64_t c, int64_t y) {
+  ForEachRow(context, out, false, [&](const ImageRow& at) {
+    const auto& [part, n, c, y, follows] = at;
     float* const input_row = row_room + part * (2 * columns.in + columns.out);
     float* const blend = input_row + columns.in;
     const Window<Filter> window =

@@ -14,8 +14,15 @@
 
 namespace belay {
 
-// Calls fn(part, n, c, y) for every row of the output, or with c = 0 for rows of all channels, on
-// several threads. A part's rows are consecutive.
+// A row of an image of a batch.
+struct ImageRow {
+  int part;         // of the thread
+  int64_t n, c, y;  // c = 0 for rows of all channels
+  bool follows;     // whether the same part did row y - 1 of the same image before
+};
+
+// Calls fn(ImageRow) for every row of the output, on several threads. A part's rows are
+// consecutive.
 template <class Fn>
 void ForEachRow(const KernelContext& context, const TensorView& out, bool all_channels, Fn&& fn) {
   const int64_t planes = all_channels ? 1 : out.sizes[1], height = out.sizes[2];
@@ -24,7 +31,8 @@ void ForEachRow(const KernelContext& context, const TensorView& out, bool all_ch
             [&](int part, int64_t first, int64_t last) {
               Budget::Pace pace;
               for (int64_t r = first; r < last && !pace.Stop(2 * length); ++r) {
-                fn(part, r / height / planes, r / height % planes, r % height);
+                const int64_t y = r % height;
+                fn(ImageRow{part, r / height / planes, r / height % planes, y, r > first && y > 0});
               }
             });
 }

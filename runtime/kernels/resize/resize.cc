@@ -97,6 +97,25 @@ void BlendPixelsImpl(const float* HWY_RESTRICT row, const int32_t* HWY_RESTRICT 
   }
 }
 
+template <class T>
+HWY_INLINE void Repeat(const T* HWY_RESTRICT row, size_t n, T* HWY_RESTRICT out) {
+  const hn::ScalableTag<T> d;
+  const size_t lanes = hn::Lanes(d);
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto v = hn::LoadU(d, row + i);
+    hn::StoreU(hn::InterleaveWholeLower(d, v, v), d, out + 2 * i);
+    hn::StoreU(hn::InterleaveWholeUpper(d, v, v), d, out + 2 * i + lanes);
+  }
+  for (; i < n; ++i) out[2 * i] = out[2 * i + 1] = row[i];
+}
+void RepeatEachImpl(const void* row, size_t n, size_t bytes, void* out) {
+  const auto repeat = [&]<class T>(T)
+                          HWY_ATTR { Repeat(static_cast<const T*>(row), n, static_cast<T*>(out)); };
+  if (bytes == 1) return repeat(uint8_t{});
+  return bytes == 2 ? repeat(uint16_t{}) : repeat(uint32_t{});
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace belay
 HWY_AFTER_NAMESPACE();
@@ -109,6 +128,10 @@ HWY_EXPORT(BlendImageRowImpl);
 HWY_EXPORT(BlendPixelsImpl);
 HWY_EXPORT(AddScaledRowImpl);
 HWY_EXPORT(BlendWindowsImpl);
+HWY_EXPORT(RepeatEachImpl);
+void RepeatEach(const void* row, size_t n, size_t bytes, void* out) {
+  HWY_DYNAMIC_DISPATCH(RepeatEachImpl)(row, n, bytes, out);
+}
 void AddScaledRow(const float* row, float weight, size_t n, float* sums) {
   HWY_DYNAMIC_DISPATCH(AddScaledRowImpl)(row, weight, n, sums);
 }

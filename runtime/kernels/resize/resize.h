@@ -43,6 +43,9 @@ void AddScaledRow(const float* row, float weight, size_t n, float* sums);
 void BlendWindows(const float* row, const int32_t* first, const int32_t* counts,
                   const float* weights, size_t n, float* out);
 
+// out[2 i] = out[2 i + 1] = row[i], for n elements of `bytes` bytes: 1, 2 or 4.
+void RepeatEach(const void* row, size_t n, size_t bytes, void* out);
+
 absl::Span<const Kernel> ResizeHighwayKernels();
 
 }  // namespace belay

@@ -87,7 +87,8 @@ void BilinearChannelsLast(const KernelContext& context, const Upsample& u, bool 
   const auto length = static_cast<size_t>(in.sizes[3] * channels),
              out_length = static_cast<size_t>(out.sizes[3] * channels);
   const bool in_place = in.dtype == DType::kFloat32;
-  ForEachRow(context, out, true, [&](int part, int64_t n, int64_t, int64_t y) {
+  ForEachRow(context, out, true, [&](const ImageRow& at) {
+    const auto& [part, n, c, y, follows] = at;
     const Room::Rows mine = room.Of(part);
     const auto floats = [&](int64_t from, float* to) -> const float* {
       const TensorView row = RowOf(in, n, 0, from);
@@ -114,10 +115,32 @@ void BilinearChannelsLast(const KernelContext& context, const Upsample& u, bool 
   });
 }
 
+// Computes an image of unchanged size and layout by `copy(first, last)`, for ranges of elements.
+template <class Copy>
+bool KeepImages(const KernelContext& context, const Upsample& u, const Copy& copy) {
+  const TensorView &in = *u.input, &out = *u.output;
+  if (u.axes[0].in != u.axes[0].out || u.axes[1].in != u.axes[1].out || in.strides != out.strides ||
+      !IsDense(in.sizes, in.strides)) {
+    return false;
+  }
+  RunRanges(context, in.numel(), /*step=*/64, kElementWork * static_cast<double>(in.numel()),
+            [&](int, int64_t first, int64_t last) { copy(first, last); });
+  return true;
+}
+
 struct Engine {
   static absl::Status Bilinear(KernelContext& context, const Upsample& u, bool align_corners) {
     const TensorView &in = *u.input, &out = *u.output;
     if (out.numel() == 0) return absl::OkStatus();
+    const bool blends = !IsCopied(u.axes[0]) && !IsCopied(u.axes[1]);
+    // Each element is blended with 0 times itself.
+    if (blends && in.dtype == DType::kFloat32 &&
+        KeepImages(context, u, [&](int64_t first, int64_t last) {
+          const float* const from = in.as<const float>() + first;
+          BlendRows(from, from, 0, static_cast<size_t>(last - first), out.as<float>() + first);
+        })) {
+      return absl::OkStatus();
+    }
     const int64_t width = in.sizes[3], out_width = out.sizes[3];
     if (width > std::numeric_limits<int32_t>::max())
       return absl::InvalidArgumentError("upsample: the image is too wide");
@@ -140,7 +163,8 @@ struct Engine {
       return t.dtype == DType::kFloat32 && t.strides[3] == 1;
     };
     const bool read_in_place = in_place(in), write_in_place = in_place(out);
-    ForEachRow(context, out, false, [&](int part, int64_t n, int64_t c, int64_t y) {
+    ForEachRow(context, out, false, [&](const ImageRow& at) {
+      const auto& [part, n, c, y, follows] = at;
       const Room::Rows mine = room.Of(part);
       const Neighbors v = LinearNeighbors(u.axes[0], step, y, align_corners);
       const float *a, *b;
@@ -176,15 +200,30 @@ struct Engine {
 
   static absl::Status Nearest(KernelContext& context, const Upsample& u) {
     const TensorView &in = *u.input, &out = *u.output;
-    if (out.numel() == 0) return absl::OkStatus();
+    const size_t bytes = DTypeSize(in.dtype);
+    if (out.numel() == 0 || KeepImages(context, u, [&](int64_t first, int64_t last) {
+          std::memcpy(ElementAddress(out, first), ElementAddress(in, first),
+                      static_cast<size_t>(last - first) * bytes);
+        })) {
+      return absl::OkStatus();
+    }
     ABSL_ASSIGN_OR_RETURN(const Room room, RoomOf(context, in, out.sizes[3]));
     for (int64_t x = 0; x < out.sizes[3]; ++x) room.place[x] = NearestIndex(u.axes[1], x);
-    const size_t bytes = DTypeSize(in.dtype);
     const bool pixels = in.sizes[1] > 1 && IsChannelsLast(in) && IsChannelsLast(out);
     const size_t pixel = pixels ? static_cast<size_t>(in.sizes[1]) * bytes : bytes;
     const auto width = static_cast<size_t>(out.sizes[3]);
-    ForEachRow(context, out, pixels, [&](int, int64_t n, int64_t c, int64_t y) {
-      const TensorView from = RowOf(in, n, c, NearestIndex(u.axes[0], y)), to = RowOf(out, n, c, y);
+    const bool contiguous_rows = pixels || out.strides[3] == 1;
+    const bool twice = !pixels && in.strides[3] == 1 && contiguous_rows &&
+                       out.sizes[3] / 2 == in.sizes[3] && out.sizes[3] % 2 == 0;
+    ForEachRow(context, out, pixels, [&](const ImageRow& at) {
+      const auto& [part, n, c, y, follows] = at;
+      const int64_t source = NearestIndex(u.axes[0], y);
+      const TensorView from = RowOf(in, n, c, source), to = RowOf(out, n, c, y);
+      if (follows && contiguous_rows && source == NearestIndex(u.axes[0], y - 1)) {
+        std::memcpy(to.data, RowOf(out, n, c, y - 1).data, width * pixel);
+        return;
+      }
+      if (twice) return RepeatEach(from.data, width / 2, bytes, to.data);
       if (!pixels) {
         return GatherRow(from.data, from.strides[0], 0, room.place, width, bytes, to.data,
                          to.strides[0]);

@@ -129,6 +129,21 @@ TEST(ResizeTest, SumsOfOverlappingPatches) {
   }
 }
 
+TEST(ResizeTest, UnchangedImagesAreCopied) {
+  KernelComparison comparison;
+  for (DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16, DType::kUint8}) {
+    for (Layout in : {Layout::kRowMajor, Layout::kChannelsLast, Layout::kGaps}) {
+      for (Layout out : {Layout::kRowMajor, Layout::kChannelsLast, Layout::kGaps}) {
+        KernelCall call = {"aten.upsample_nearest2d.vec",
+                           {TestTensorSpec{dtype, {2, 3, 40, 50}, in}, Ints{40, 50}, EValue()},
+                           {dtype}};
+        call.output_layout = out;
+        ASSERT_TRUE(comparison.Compare(call));
+      }
+    }
+  }
+}
+
 TEST(ResizeTest, LargeImagesAreDivided) {
   KernelComparison comparison;
   for (Layout layout : {Layout::kRowMajor, Layout::kChannelsLast}) {
