@@ -450,9 +450,25 @@ absl::Status BatchNorm(KernelContext& context, const BatchNormCall<KernelArgumen
       return absl::OkStatus();
     }
   }
+  const int64_t images = input.sizes[0], plane = input.numel() / (images * channels);
+  const bool planes = !call.training && IsRowMajorF32(input) && IsRowMajorF32(out);
+  const auto normalize_planes = [&](int64_t c, const NormalizeTerms& terms) {
+    for (int64_t at = c * plane; at < input.numel(); at += channels * plane) {
+      NormalizeF32(input.as<const float>() + at, static_cast<size_t>(plane), terms.mean,
+                   terms.factor, terms.offset, out.as<float>() + at);
+    }
+  };
   RunRanges(context, channels, /*step=*/1, kElementWork * static_cast<double>(input.numel()),
             [&](int, int64_t first, int64_t last) {
               for (int64_t c = first; c < last; ++c) {
+                if (planes) {
+                  const double factor = 1 / std::sqrt(var_in[c] + call.eps) * scale[c];
+                  const NormalizeTerms terms(mean_in[c], factor, shift[c]);
+                  if (terms.exact) {
+                    normalize_planes(c, terms);
+                    continue;
+                  }
+                }
                 const TensorView from = PartOf(input, c * input.strides[1], channel, in_channel);
                 const Moments m = call.training ? MomentsOf(from) : Moments{mean_in[c], var_in[c]};
                 const double rstd = 1 / std::sqrt(m.var + call.eps);
