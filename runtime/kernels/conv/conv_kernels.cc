@@ -316,6 +316,38 @@ ConvGeometry GeometryOf(const TensorView& input, const TensorView& weight, const
   return g;
 }
 
+// The convolution without the kernel positions that read only padding, as those of a dilation that
+// is larger than the image. `first` gets the first position of each dimension that stays.
+ConvGeometry WithoutUnreadTaps(const ConvGeometry& g, int64_t* first) {
+  ConvGeometry rest = g;
+  for (int d = 0; d < 3; ++d) {
+    const auto reads = [&](int64_t k) {
+      const InsideRange inside = Inside(g.stride[d], g.shift(d, k), g.size[d], g.out[d]);
+      return inside.first < inside.last;
+    };
+    int64_t begin = 0, end = g.kernel[d];
+    while (end - begin > 1 && !reads(begin)) ++begin;
+    while (end - begin > 1 && !reads(end - 1)) --end;
+    first[d] = begin;
+    rest.kernel[d] = end - begin;
+    rest.padding[d] = g.padding[d] - begin * g.dilation[d];
+  }
+  return rest;
+}
+// Floats of the weights of the remaining positions; 0 if all remain.
+CheckedInt RestOfWeights(const ConvGeometry& g, const ConvGeometry& rest) {
+  return rest.taps() == g.taps() ? CheckedInt(0) : CheckedInt(g.filters) * rest.patch();
+}
+void CopyRestOfWeights(const ConvGeometry& g, const ConvGeometry& rest, const int64_t* first,
+                       const float* weight, float* to) {
+  TensorView from;
+  from.sizes = {g.filters * g.group_channels(), rest.kernel[0], rest.kernel[1], rest.kernel[2]};
+  from.strides = {g.taps(), g.kernel[1] * g.kernel[2], g.kernel[2], 1};
+  const int64_t offset = (first[0] * g.kernel[1] + first[1]) * g.kernel[2] + first[2];
+  from.data = const_cast<float*>(weight + offset);
+  CopyConvertible(from, TensorView::Contiguous(DType::kFloat32, from.sizes, to));
+}
+
 // Scratch memory: that of the convolution, then copies of operands that are not row-major float32.
 uint64_t CopyOf(const TensorView* t) {
   return t == nullptr || IsRowMajorF32(*t) ? 0 : static_cast<uint64_t>(t->numel());
@@ -384,12 +416,26 @@ absl::Status Convolution(KernelContext& context, const ConvolutionCall<KernelArg
     channels_last = own <= room_of_call;
     if (!channels_last) own = 0;
   }
-  const uint64_t total = own + copies;
+  int64_t first_taps[3];
+  ConvGeometry rest = WithoutUnreadTaps(g, first_taps);
+  CheckedInt rest_of_weights = RestOfWeights(g, rest);
+  // Without room if memory was planned for a larger image, which reads more positions.
+  if (p.transposed || g.depthwise() || !rest_of_weights.ok() ||
+      static_cast<uint64_t>(rest_of_weights.value()) + own > room_of_call) {
+    rest = g;
+    rest_of_weights = 0;
+  }
+  const uint64_t total = own + copies + static_cast<uint64_t>(rest_of_weights.value());
   ABSL_ASSIGN_OR_RETURN(float* scratch, ScratchArray<float>(context, static_cast<int64_t>(total)));
   float* room = scratch + own;
   const float* const in = FloatsOf(input, room);
-  const float* const w = FloatsOf(weight, room);
+  const float* w = FloatsOf(weight, room);
   const float* const b = FloatsOf(bias, room);
+  if (rest_of_weights.value() > 0) {
+    CopyRestOfWeights(g, rest, first_taps, w, room);
+    w = room;
+    room += rest_of_weights.value();
+  }
   const bool direct = IsRowMajorF32(*out);
   float* to = direct ? out->as<float>() : room;
   if (transposed.has_value()) {
@@ -399,7 +445,7 @@ absl::Status Convolution(KernelContext& context, const ConvolutionCall<KernelArg
   } else if (g.depthwise()) {
     Depthwise(context, g, in, w, b, to);
   } else {
-    Dense(context, g, in, w, b, to, scratch);
+    Dense(context, rest, in, w, b, to, scratch);
   }
   if (!direct) CopyConvertible(TensorView::Contiguous(DType::kFloat32, out->sizes, to), *out);
   return absl::OkStatus();
@@ -418,6 +464,11 @@ uint64_t ScratchBytes(const KernelContext& context, const ConvolutionCall<Kernel
   const auto& [input, weight, bias, p] = call;
   const ConvGeometry g = GeometryOf(*input, *weight, **out, p);
   uint64_t floats = OwnScratch(context, g, p.transposed) + CopiesOf(call, **out);
+  if (!p.transposed && !g.depthwise() && CheckReach(g).ok()) {
+    int64_t first_taps[3];
+    const CheckedInt rest = RestOfWeights(g, WithoutUnreadTaps(g, first_taps));
+    if (rest.ok()) floats += static_cast<uint64_t>(rest.value());
+  }
   if (const auto winograd = WinogradFor(context, g, p.transposed)) {
     const auto own = static_cast<uint64_t>(winograd->scratch().value());
     floats = std::max(floats, own + CopyOf(weight) + CopyOf(bias));
