@@ -102,26 +102,40 @@ BELAY_DEFINE(Tanh, SafeTanh(d, x))
 BELAY_DEFINE(Trunc, hn::CopySign(hn::Trunc(x), x))
 #undef BELAY_DEFINE
 
-// out = x / divisor, correctly rounded: x * (1 / divisor) is corrected twice. By Markstein's theorem,
-// the second correction rounds as a division does, since the first result is within 1 ULP. Numbers so
-// large or small that a remainder could overflow or underflow are divided.
+// out = x / divisor, correctly rounded: x * (1 / divisor) is corrected. By Markstein's theorem, a
+// correction rounds as a division does, if the result before it is within 1 ULP. Numbers so large
+// or small that a remainder could overflow or underflow are divided.
+template <bool kTwice>
+HWY_INLINE void CorrectedQuotients(const void* const* operands, void* out, size_t n,
+                                   float divisor) {
+  Map(operands, out, n, [=](auto d, auto x) HWY_ATTR {
+    const hn::RebindToUnsigned<decltype(d)> du;
+    const auto y = hn::Set(d, divisor), inverse = hn::Set(d, 1.0f / divisor);
+    const auto first = hn::Mul(x, inverse);
+    auto q = hn::MulAdd(hn::NegMulAdd(y, first, x), inverse, first);
+    if constexpr (kTwice) q = hn::MulAdd(hn::NegMulAdd(y, q, x), inverse, q);
+    // From 2^-60 to 2^90, in one comparison of exponents and digits.
+    constexpr uint32_t kLeast = (127 - 60) << 23, kMost = (127 + 90) << 23;
+    const auto above = hn::Sub(hn::BitCast(du, hn::Abs(x)), hn::Set(du, kLeast));
+    const auto moderate = hn::Lt(above, hn::Set(du, kMost - kLeast));
+    if (HWY_LIKELY(hn::AllTrue(du, moderate))) return q;
+    const auto zero = hn::Eq(x, hn::Zero(d));
+    if (!hn::AllTrue(d, hn::Or(zero, hn::RebindMask(d, moderate)))) return hn::Div(x, y);
+    return hn::IfThenElse(zero, first, q);  // keeps the sign of zeros
+  });
+}
+
 void DivBy(const void* const* operands, void* out, size_t n, const PointwiseParams& params) {
   const float divisor = params.Get<float>(0), size = std::fabs(divisor);
   if (!HWY_NATIVE_FMA || !(size > 0x1p-30f && size < 0x1p30f)) {
     return Map(operands, out, n,
                [=](auto d, auto x) HWY_ATTR { return hn::Div(x, hn::Set(d, divisor)); });
   }
-  Map(operands, out, n, [=](auto d, auto x) HWY_ATTR {
-    const auto y = hn::Set(d, divisor), inverse = hn::Set(d, 1.0f / divisor);
-    const auto zero = hn::Eq(x, hn::Zero(d));
-    const auto first = hn::Mul(x, inverse);
-    auto q = hn::MulAdd(hn::NegMulAdd(y, first, x), inverse, first);
-    q = hn::MulAdd(hn::NegMulAdd(y, q, x), inverse, q);
-    const auto moderate =
-        hn::And(hn::Gt(hn::Abs(x), hn::Set(d, 0x1p-60f)), hn::Lt(hn::Abs(x), hn::Set(d, 0x1p90f)));
-    if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Or(zero, moderate)))) return hn::Div(x, y);
-    return hn::IfThenElse(zero, first, q);  // keeps the sign of zeros
-  });
+  // x * (1 / divisor) is off by half an ULP, and by the relative error of the reciprocal times at
+  // most 2^24 ULP.
+  const bool within_ulp = std::fabs(std::fma(-divisor, 1.0f / divisor, 1.0f)) <= 0x1p-25f;
+  return within_ulp ? CorrectedQuotients<false>(operands, out, n, divisor)
+                    : CorrectedQuotients<true>(operands, out, n, divisor);
 }
 
 // Scalar parameters: alpha, scale and input_scale.

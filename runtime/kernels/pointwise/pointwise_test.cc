@@ -347,8 +347,8 @@ TEST(PointwiseTest, DivisionByScalarIsCorrectlyRounded) {
     x.push_back(std::bit_cast<float>((bits >> 9) | 0x3f800000u));
   }
   std::vector<float> quotients(x.size());
-  for (float divisor : {6.0f, 3.0f, -7.0f, 1.0f, 0.1f, 0x1.fffffep0f, 0x1.000002p0f, 255.0f, 1e-12f,
-                        1e30f, 1e-40f, 0.0f, -kInf}) {
+  for (float divisor : {6.0f, 3.0f, -7.0f, 1.0f, 0.1f, 5.0f, -20.0f, 11.3137085f, 0.0099999998f,
+                        0x1.fffffep0f, 0x1.000002p0f, 255.0f, 1e-12f, 1e30f, 1e-40f, 0.0f, -kInf}) {
     PointwiseParams params;
     params.Set(0, EValue(static_cast<double>(divisor)));
     const void* const operands[] = {x.data()};
