@@ -14,6 +14,7 @@ import unittest
 import xml.etree.ElementTree
 
 import bench
+import census
 import figures
 import measures
 import pages
@@ -181,6 +182,50 @@ class FiguresTest(unittest.TestCase):
                 path.write_text(path.read_text().replace(*change))
                 with self.assertRaisesRegex(figures.BadData, message):
                     figures.read(folder)
+
+
+class CensusTest(unittest.TestCase):
+    def row(self, name, kind, *shapes):
+        tensors = [{"dtype": "float32", "shape": list(shape)} for shape in shapes]
+        return {"operator": name, "kind": kind, "calls": "1", "models": "1", "arguments": json.dumps({"args": [tensors], "kwargs": {}})}
+
+    def test_selects_from_the_smallest_to_the_largest_of_each_kind(self):
+        rows = [self.row("cat.default", "", (size, 2)) for size in (5, 1, 4, 2, 3)] + [self.row("add.Tensor", "", (9,))]
+        sizes = lambda count: [census.elements(row) for row in census.selected(rows, count)]
+        self.assertEqual(sizes(1), [10, 9])
+        self.assertEqual(sizes(2), [6, 10, 9])
+        self.assertEqual(sizes(9), [2, 4, 6, 8, 10, 9])
+
+    def test_titles_tell_rows_apart(self):
+        row = self.row("conv2d.default", "dense 3x3", (1, 8, 4, 4), (8, 8, 3, 3))
+        self.assertEqual(census.title(row, 7), "conv2d.default dense 3x3 1x8x4x4 #7")
+
+    def test_file_has_tensors_with_sizes_in_each_row(self):
+        rows = census.read()
+        self.assertGreater(len(rows), 1000)
+        for row in rows:
+            arguments = json.loads(row["arguments"])
+            self.assertEqual(sorted(arguments), ["args", "kwargs"])
+            self.assertTrue(census.tensors_of(arguments), row)
+
+
+class OperatorsTest(unittest.TestCase):
+    def case(self, name, belay, eager, ratio, roof):
+        return {"name": name, "ms": {"belay": belay, "eager": eager}, "best": "eager", "ratio": ratio, "roof_percent": roof}
+
+    def test_page_lists_slow_cases_and_those_far_from_the_roof(self):
+        cases = [
+            self.case("add.Tensor 8 #0", 0.002, 0.001, 2.0, 1),
+            self.case("add.Tensor 900 #1", 0.1, 0.2, 0.5, 90),
+            self.case("conv2d.default dense #2", 0.3, 0.2, 1.5, 40),
+        ]
+        page = pages.pages_of(figures.add(NO_DATA, {**result_of(), "operators": cases}))["operators.md"]
+        self.assertIn("3 cases, geometric mean 1.14.", page)
+        self.assertIn("| add | 2 | 1.00 | 2.00 | – |", page)
+        self.assertIn("| conv2d | 1 | 1.50 | 1.50 | 1 |", page)
+        line = "| conv2d.default dense #2 | 300 | 200 | – | – | 1.50 | 40 |"
+        self.assertEqual(page.count(line), 2)
+        self.assertNotIn("| add.Tensor 8 #0", page)
 
 
 class LanguageModelsTest(unittest.TestCase):

@@ -26,6 +26,7 @@ COLUMNS = {
     "limits": ("run", "limit", "best", "median"),
     "language_models": ("run", "model", "weights", "threads", "test", "belay_per_s", "peer", "peer_weights", "peer_per_s", "ratio"),
     "language_open": ("run", "model", "weights", "belay_s", "llama_cpp_s", "ratio", "belay_mb", "llama_cpp_mb", "memory_ratio"),
+    "operators": ("run", "case", "belay_us", "eager_us", "ort_us", "openvino_us", "best", "ratio", "roof_percent"),
     "kernels": ("run", "model", "kernel", "fastest_us", "median_us", "gops", "share_percent"),
 }
 # A new run replaces the rows of its CPU with equal values in these columns.
@@ -37,6 +38,7 @@ REPLACED = {
     "lowering": ("model",),
     "language_models": ("model",),
     "language_open": ("model",),
+    "operators": (),
     "limits": (),
     "kernels": (),
 }
@@ -242,6 +244,13 @@ def open_row(case):
     return row
 
 
+def operator_row(case):
+    """A row of operators.py."""
+    times = {f"{runner}_us": number(1e3 * ms) for runner, ms in case["ms"].items()}
+    roof = formatted(case["roof_percent"], ".0f")
+    return {"case": case["name"], **times, "best": case["best"], "ratio": formatted(case["ratio"], ".2f"), "roof_percent": roof}
+
+
 def limits_rows(limits):
     rows = []
     for key, value in limits.items():
@@ -306,6 +315,7 @@ def of_result(result, run, cpu, note=""):
         "lowering": [row for entry in result["lowering"] for row in lowering_rows(entry)],
         "language_models": [row for case in result.get("language_models", []) for row in language_rows(case)],
         "language_open": [open_row(case) for case in result.get("language_open", [])],
+        "operators": [operator_row(case) for case in result.get("operators", [])],
         "limits": limits_rows(limits) if limits else [],
         "kernels": kernels_rows(result["kernels"], limits) if limits and result.get("kernels") else [],
     }

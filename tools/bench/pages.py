@@ -10,6 +10,7 @@ Standard library only.
 import argparse
 import dataclasses
 import pathlib
+import statistics
 import sys
 import typing
 
@@ -377,6 +378,41 @@ def index(data, existing):
     ]
 
 
+def operators(data):
+    out = [
+        "Each case is a program of its own, on one thread: an operator with the arguments of a call in one of the models of\n"
+        "`tools/bench/wild_models.py`, and at most three calls of each kind. A ratio is Belay's time divided by that of the fastest other\n"
+        "runtime. The roof is the larger of the time of the arithmetic at the peak, and of reading and writing all operands once from\n"
+        "the nearest cache that holds them. Calls of a few microseconds are mostly the cost of a call.\n"
+    ]
+    for cpu in data.cpus_of("operators"):
+        rows = [row for row in data.rows["operators"] if row["cpu"] == cpu]
+        groups = {}
+        for row in rows:
+            groups.setdefault(row["case"].split(".")[0], []).append(row)
+        mean = lambda group: f"{statistics.geometric_mean(max(float(row['ratio']), 0.01) for row in group):.2f}"
+        lines = []
+        for name, group in sorted(groups.items()):
+            worst = max(group, key=lambda row: float(row["ratio"]))
+            above = sum(is_slower(row) for row in group)
+            lines.append([name, len(group), mean(group), worst["ratio"], above or "–"])
+        out += [f"## {cpu}\n", f"{len(rows)} cases, geometric mean {mean(rows)}.\n"]
+        out += [table(["operator", "cases", "geometric mean", "worst", "slower by more than 3 µs"], lines)]
+        columns = ["case", "Belay µs", "eager", "ONNX Runtime", "OpenVINO", "ratio", "share of the roof, %"]
+        cells = lambda row: [row["case"]] + [dashed(row[c]) for c in ("belay_us", "eager_us", "ort_us", "openvino_us", "ratio", "roof_percent")]
+        slow = sorted((row for row in rows if is_slower(row)), key=lambda row: -float(row["ratio"]))
+        out += ["### Slower than the best by more than 3 µs\n", table(columns, map(cells, slow)) if slow else "None.\n"]
+        low = [row for row in rows if row["roof_percent"] and float(row["roof_percent"]) < 50 and float(row["belay_us"]) > 20]
+        low.sort(key=lambda row: float(row["roof_percent"]))
+        out += ["### Above 20 µs and below half of the roof\n", table(columns, map(cells, low)) if low else "None.\n"]
+    return out
+
+
+def is_slower(row):
+    """A row of operators.tsv: by more than 3 µs."""
+    return float(row["belay_us"]) - float(row[row["best"] + "_us"]) > 3
+
+
 @dataclasses.dataclass
 class Page:
     title: str
@@ -398,6 +434,7 @@ PAGES = {
     "lowering.md": Page("Lowering", "time and peak memory of lowering, compared with ExecuTorch's", "lowering", lowering),
     "language_models.md": Page("Language models", "tokens per second compared with llama.cpp, OpenVINO and ExecuTorch, time to the first token", "language_models", language_models),
     "limits.md": Page("Limits of the machines", "clock, peak arithmetic, bandwidths, fork and join", "limits", limits),
+    "operators.md": Page("Operators", "single operators compared with PyTorch's eager mode and other runtimes, and with the limits", "operators", operators),
     "kernels.md": Page("Kernels", "single kernels on one thread, as shares of those limits", "kernels", kernels),
 }
 
