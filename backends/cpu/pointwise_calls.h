@@ -9,9 +9,17 @@
 //   inputs, scalars, results of the previous steps
 //
 // The inputs broadcast to the shape of the result, which is that of the last step. Values are
-// float32, bfloat16 inputs converted to float32, or truth values (bool inputs, results of
-// comparisons). Step "bfloat16" rounds to bfloat16; as the last step, it makes the result bfloat16.
-// Otherwise the result is float32.
+// float32, bfloat16 inputs converted to float32, truth values (bool inputs, results of comparisons),
+// or quantized (int8 and uint8 inputs). The steps that convert, with the scalars after their
+// operand:
+//
+//   bfloat16 x                                     rounds; as the last step, the result is bfloat16
+//   dequantize q, zero_point, scale                (q - zero_point) * scale
+//   quantize x, inverse_scale, zero_point, low, high
+//                                                  clamp(round(x * inverse_scale) + zero_point, low,
+//                                                  high) as uint8; only as the last step. NaN is 0
+//
+// Otherwise the result is float32. Bounds are from 0 to 255.
 #ifndef BELAY_BACKENDS_CPU_POINTWISE_CALLS_H_
 #define BELAY_BACKENDS_CPU_POINTWISE_CALLS_H_
 
@@ -34,6 +42,9 @@ namespace belay::cpu {
 
 inline constexpr int kMaxPointwiseInputs = 8, kMaxPointwiseSteps = 16, kMaxPointwiseScalars = 16;
 
+// The conversion of a step that does not use PointwiseStep::op.
+enum class PointwiseConversion : uint8_t { kNone, kBFloat16, kDequantize, kQuantize };
+
 // One kind of step.
 struct PointwiseStep {
   std::string_view name;
@@ -42,16 +53,17 @@ struct PointwiseStep {
   int scalars = 0;             // operands that must be elements of `scalars`
   bool truth = false;          // whether the result is a truth value
   uint8_t truth_operands = 0;  // bit k: operand k is a truth value
-  bool rounds = false;         // to bfloat16; `op` is not used
+  PointwiseConversion conversion = PointwiseConversion::kNone;
 };
 inline constexpr PointwiseStep kPointwiseSteps[] = {
     {"abs", PointwiseOp::kAbs, 1},
     {"add", PointwiseOp::kAdd, 2},
     {"and", PointwiseOp::kLogicalAnd, 2, 0, true, 0b11},
-    {"bfloat16", PointwiseOp::kAbs, 1, 0, false, 0, true},
+    {"bfloat16", PointwiseOp::kAbs, 1, 0, false, 0, PointwiseConversion::kBFloat16},
     {"ceil", PointwiseOp::kCeil, 1},
     {"clamp", PointwiseOp::kClampBoth, 1, 2},
     {"cos", PointwiseOp::kCos, 1},
+    {"dequantize", PointwiseOp::kAbs, 1, 2, false, 0, PointwiseConversion::kDequantize},
     {"div", PointwiseOp::kDiv, 2},
     {"elu", PointwiseOp::kElu, 1, 3},
     {"eq", PointwiseOp::kEq, 2, 0, true},
@@ -77,6 +89,7 @@ inline constexpr PointwiseStep kPointwiseSteps[] = {
     {"not", PointwiseOp::kLogicalNot, 1, 0, true, 0b1},
     {"or", PointwiseOp::kLogicalOr, 2, 0, true, 0b11},
     {"pow", PointwiseOp::kPow, 1, 1},  // IsQuickExponent
+    {"quantize", PointwiseOp::kAbs, 1, 4, false, 0, PointwiseConversion::kQuantize},
     {"reciprocal", PointwiseOp::kReciprocal, 1},
     {"relu", PointwiseOp::kRelu, 1},
     {"round", PointwiseOp::kRound, 1},
@@ -109,7 +122,7 @@ struct PointwiseGroupCall {
   using D = typename Arguments::Dim;
   struct Step {
     const PointwiseStep* kind = nullptr;
-    std::array<uint8_t, 4> operands = {};  // indices of values, then of scalars
+    std::array<uint8_t, 5> operands = {};  // indices of values, then of scalars
   };
   std::array<typename Arguments::TensorRef, kMaxPointwiseInputs> inputs = {};
   std::array<float, kMaxPointwiseScalars> scalars = {};
@@ -118,9 +131,16 @@ struct PointwiseGroupCall {
 
   // The index of step k's result.
   int ResultOf(int k) const { return num_inputs + num_scalars + k; }
-  // float32 or bfloat16.
+  // float32, bfloat16 or uint8.
   DType ResultType() const {
-    return steps[Index(num_steps - 1)].kind->rounds ? DType::kBFloat16 : DType::kFloat32;
+    const PointwiseConversion last = steps[Index(num_steps - 1)].kind->conversion;
+    return last == PointwiseConversion::kBFloat16   ? DType::kBFloat16
+           : last == PointwiseConversion::kQuantize ? DType::kUint8
+                                                    : DType::kFloat32;
+  }
+  // Scalar `i` of a step, after its operands.
+  float ScalarOf(const Step& step, int i) const {
+    return scalars[Index(step.operands[Index(step.kind->operands + i)] - num_inputs)];
   }
   bool IsScalar(int index) const { return index >= num_inputs && index < num_inputs + num_scalars; }
 
@@ -139,9 +159,16 @@ struct PointwiseGroupCall {
   static size_t Index(int k) { return static_cast<size_t>(k); }
   // Reads step `num_steps`, whose operands begin at element `first`.
   absl::Status ReadStep(const Arguments& arguments, const PointwiseStep& kind, int first);
-  bool IsTruth(int index) const {
-    if (index < num_inputs) return inputs[Index(index)]->dtype == DType::kBool;
-    return index >= ResultOf(0) && steps[Index(index - ResultOf(0))].kind->truth;
+  enum class Kind : uint8_t { kFloat, kTruth, kQuantized };
+  Kind KindOf(int index) const {
+    if (index < num_inputs) {
+      const DType dtype = inputs[Index(index)]->dtype;
+      return dtype == DType::kBool                             ? Kind::kTruth
+             : dtype == DType::kInt8 || dtype == DType::kUint8 ? Kind::kQuantized
+                                                               : Kind::kFloat;
+    }
+    if (index < ResultOf(0)) return Kind::kFloat;
+    return steps[Index(index - ResultOf(0))].kind->truth ? Kind::kTruth : Kind::kFloat;
   }
 };
 
@@ -165,8 +192,13 @@ absl::Status PointwiseGroupCall<Arguments>::ReadStep(const Arguments& arguments,
     }
     const int at = static_cast<int>(*index);
     if (i >= kind.operands && !IsScalar(at)) return refuse("a scalar");
-    if (i < kind.operands && IsTruth(at) != ((kind.truth_operands >> i & 1) != 0)) {
-      return refuse(IsTruth(at) ? "float32" : "truth values");
+    const Kind needed = kind.conversion == PointwiseConversion::kDequantize ? Kind::kQuantized
+                        : (kind.truth_operands >> i & 1) != 0               ? Kind::kTruth
+                                                                            : Kind::kFloat;
+    if (i < kind.operands && KindOf(at) != needed) {
+      return refuse(needed == Kind::kFloat   ? "float32"
+                    : needed == Kind::kTruth ? "truth values"
+                                             : "an int8 or uint8 input");
     }
     step.operands[Index(i)] = static_cast<uint8_t>(at);
   }
@@ -175,6 +207,13 @@ absl::Status PointwiseGroupCall<Arguments>::ReadStep(const Arguments& arguments,
     if (!IsQuickExponent(static_cast<double>(exponent), /*integers=*/false)) {
       return absl::InvalidArgumentError(absl::StrCat(
           "scalars: expected an exponent of 1, 2, 3, +-0.5, -1 or -2, got ", exponent));
+    }
+  }
+  if (kind.conversion == PointwiseConversion::kQuantize) {
+    const float low = ScalarOf(step, 2), high = ScalarOf(step, 3);
+    if (!(0 <= low && low <= high && high <= 255)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("scalars: expected bounds from 0 to 255, got ", low, " and ", high));
     }
   }
   ++num_steps;
@@ -197,10 +236,11 @@ absl::StatusOr<PointwiseGroupCall<Arguments>> PointwiseGroupCall<Arguments>::Rea
   }
   for (int k = 0; k < call.num_inputs; ++k) {
     ABSL_ASSIGN_OR_RETURN(const auto input, ListTensor(inputs, k));
-    constexpr DTypeSet kTypes = {DType::kFloat32, DType::kBFloat16, DType::kBool};
+    constexpr DTypeSet kTypes = {DType::kFloat32, DType::kBFloat16, DType::kBool, DType::kInt8,
+                                 DType::kUint8};
     if (input == nullptr || !kTypes.contains(input->dtype)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("inputs: expected f32, bf16 or b8 as element ", k));
+          absl::StrCat("inputs: expected f32, bf16, b8, i8 or u8 as element ", k));
     }
     call.inputs[Index(k)] = input;
   }
@@ -221,6 +261,9 @@ absl::StatusOr<PointwiseGroupCall<Arguments>> PointwiseGroupCall<Arguments>::Rea
     const PointwiseStep* kind = FindPointwiseStep(name);
     if (kind == nullptr) {
       return absl::InvalidArgumentError(absl::StrCat("ops: unknown step '", name, "'"));
+    }
+    if (call.num_steps > 0 && call.ResultType() == DType::kUint8) {
+      return absl::InvalidArgumentError("ops: quantize must be the last step");
     }
     const int needed = kind->operands + kind->scalars;
     if (first + needed > num_operands) {

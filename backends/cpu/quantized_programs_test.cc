@@ -94,7 +94,8 @@ TEST_F(QuantizedProgramsTest, QuantizedConvolutionsComputeOnBytes) {
   EXPECT_THAT(
       operators,
       ElementsAre("aten.amax.default", "belay_cpu.lookup.default", "belay_cpu.max_pool2d.default",
-                  "belay_cpu.quantized_add.default", "belay_cpu.quantized_conv2d.default",
+                  "belay_cpu.pointwise.default", "belay_cpu.quantized_add.default",
+                  "belay_cpu.quantized_conv2d.default",
                   "belay_cpu.quantized_depthwise_conv2d.default",
                   "belay_cpu.quantized_linear.default", "dim_order_ops._to_dim_order_copy.default",
                   "quantized_decomposed.dequantize_per_tensor.default",

@@ -14,6 +14,7 @@
 #include "runtime/kernels/element_copy/run_source.h"
 #include "runtime/kernels/operands/operands.h"
 #include "runtime/kernels/pointwise/broadcast_run.h"
+#include "runtime/kernels/quantize/quantize.h"
 
 namespace belay::cpu {
 namespace {
@@ -50,7 +51,7 @@ struct Group : PointwiseGroupCall<KernelArguments> {
       const bool bytes = step.kind->truth && step.kind->truth_operands != 0;
       const bool divides_by_scalar =
           step.kind->op == PointwiseOp::kDiv && IsScalar(step.operands[1]);
-      if (step.kind->rounds) {
+      if (step.kind->conversion != PointwiseConversion::kNone) {
         last_use[step.operands[0]] = k;
         if (IsScalar(step.operands[0])) splat |= uint32_t{1} << (step.operands[0] - num_inputs);
         continue;
@@ -149,14 +150,37 @@ void RunBlock(const Group& group, Buffers& buffers, const void* const* inputs, v
                        ? out
                        : buffers.results[group.slots[static_cast<size_t>(k)]].data();
     values[group.ResultOf(k)] = result;
-    if (!step.kind->rounds) {
-      group.loops[static_cast<size_t>(k)](operands, result, n,
-                                          group.params[static_cast<size_t>(k)]);
-      continue;
+    switch (step.kind->conversion) {
+      case PointwiseConversion::kNone:
+        group.loops[static_cast<size_t>(k)](operands, result, n,
+                                            group.params[static_cast<size_t>(k)]);
+        break;
+      case PointwiseConversion::kBFloat16: {
+        void* const rounded = result == out ? out : buffers.rounded.data();
+        StoreFloats(static_cast<const float*>(operands[0]), n, DType::kBFloat16, rounded);
+        if (rounded != out) LoadFloats(DType::kBFloat16, rounded, n, static_cast<float*>(result));
+        break;
+      }
+      case PointwiseConversion::kDequantize: {
+        const float zero = group.ScalarOf(step, 0), scale = group.ScalarOf(step, 1);
+        auto* const reals = static_cast<float*>(result);
+        if (group.inputs[step.operands[0]]->dtype == DType::kInt8) {
+          DequantizeInt8Run(static_cast<const int8_t*>(operands[0]), n, zero, scale, reals);
+        } else {
+          DequantizeUint8Run(static_cast<const uint8_t*>(operands[0]), n, zero, scale, reals);
+        }
+        break;
+      }
+      case PointwiseConversion::kQuantize:
+        QuantizeUint8Run(static_cast<const float*>(operands[0]), n,
+                         QuantizeStep{.inverse = group.ScalarOf(step, 0),
+                                      .zero = group.ScalarOf(step, 1),
+                                      .low = group.ScalarOf(step, 2),
+                                      .high = group.ScalarOf(step, 3),
+                                      .add_first = false},
+                         static_cast<uint8_t*>(result));
+        break;
     }
-    void* const rounded = result == out ? out : buffers.rounded.data();
-    StoreFloats(static_cast<const float*>(operands[0]), n, DType::kBFloat16, rounded);
-    if (rounded != out) LoadFloats(DType::kBFloat16, rounded, n, static_cast<float*>(result));
   }
 }
 

@@ -50,7 +50,11 @@ TEST_F(PointwiseKernelTest, EveryStep) {
     for (int i = 0; i < step.scalars; ++i) operands.push_back(first_scalar + i);
     std::vector<double> scalars(static_cast<size_t>(step.scalars), 0.5);
     if (step.name == "clamp") scalars = {-0.25, 0.75};
-    if (step.rounds) {
+    if (step.conversion == PointwiseConversion::kDequantize ||
+        step.conversion == PointwiseConversion::kQuantize) {
+      continue;  // ReadsAndWritesBytes
+    }
+    if (step.conversion == PointwiseConversion::kBFloat16) {
       ops += " abs";
       operands.push_back(first_scalar);
     }
@@ -75,6 +79,36 @@ TEST_F(PointwiseKernelTest, ReadsAndWritesBFloat16) {
     call.outputs = {DType::kBFloat16};
     ASSERT_TRUE(comparison_.Compare(call)) << n;
   }
+}
+
+TEST_F(PointwiseKernelTest, ReadsAndWritesBytes) {
+  for (const DType dtype : {DType::kUint8, DType::kInt8}) {
+    for (const Layout layout : {Layout::kRowMajor, Layout::kChannelsLast}) {
+      for (const Sizes& sizes : {Sizes{1, 3, 1, 1}, Sizes{2, 19, 5, 7}, Sizes{1, 40, 30, 30}}) {
+        KernelCall call;
+        call.op = "belay_cpu.pointwise.default";
+        call.arguments = {
+            std::vector<TestTensorSpec>{{dtype, sizes, layout}, {kF32, {sizes[1], 1, 1}}},
+            EValue(std::string_view("dequantize mul quantize")),
+            std::vector<int64_t>{0, 2, 3, 8, 1, 9, 4, 5, 6, 7},
+            Doubles({17, 0.03125, 20, 100, 3, 250})};
+        call.outputs = {DType::kUint8};
+        call.output_layout = layout;
+        ASSERT_TRUE(comparison_.Compare(call));
+      }
+    }
+  }
+}
+
+TEST_F(PointwiseKernelTest, NaNIsQuantizedToZero) {
+  KernelCall call;
+  call.op = "belay_cpu.pointwise.default";
+  call.arguments = {
+      std::vector<TestTensorSpec>{{kF32, {3000}, Layout::kRowMajor, Values::kSpecial}},
+      EValue(std::string_view("neg quantize")), std::vector<int64_t>{0, 5, 1, 2, 3, 4},
+      Doubles({20, 100, 3, 250})};
+  call.outputs = {DType::kUint8};
+  ASSERT_TRUE(comparison_.Compare(call));
 }
 
 TEST_F(PointwiseKernelTest, BroadcastsInEveryLayout) {

@@ -596,5 +596,26 @@ TEST(RefusedCalls, PointwiseGroups) {
               HasSubstr("result: expected a dense tensor"));
 }
 
+TEST(RefusedCalls, PointwiseGroupsOfBytes) {
+  const TextCall call = ValidCall("pointwise")
+                            .With("inputs", "[u8[2,3,8],f32[8]]")
+                            .With("ops", "'dequantize mul quantize'")
+                            .With("operands", "[0,2,3,8,1,9,4,5,6,7]")
+                            .With("scalars", "[3.0,0.5,4.0,7.0,0.0,255.0]")
+                            .WithOutput(0, "u8[2,3,8]");
+  EXPECT_EQ(ErrorOf(call), "");
+  EXPECT_THAT(ErrorOf(call.With("scalars", "[3.0,0.5,4.0,7.0,0.0,256.0]")),
+              HasSubstr("expected bounds from 0 to 255, got 0 and 256"));
+  EXPECT_THAT(ErrorOf(call.With("scalars", "[3.0,0.5,4.0,7.0,9.0,8.0]")),
+              HasSubstr("expected bounds from 0 to 255, got 9 and 8"));
+  EXPECT_THAT(ErrorOf(call.With("ops", "'dequantize mul quantize neg'")
+                          .With("operands", "[0,2,3,8,1,9,4,5,6,7,10]")),
+              HasSubstr("quantize must be the last step"));
+  EXPECT_THAT(ErrorOf(call.With("operands", "[1,2,3,8,1,9,4,5,6,7]")),
+              HasSubstr("step 0 (dequantize): expected an int8 or uint8 input as operand 0"));
+  EXPECT_THAT(ErrorOf(call.With("operands", "[0,2,3,0,1,9,4,5,6,7]")),
+              HasSubstr("step 1 (mul): expected float32 as operand 0"));
+}
+
 }  // namespace
 }  // namespace belay::cpu

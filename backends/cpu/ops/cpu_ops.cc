@@ -251,7 +251,7 @@ constexpr OpDef kRows[] = {
     {.schema = "belay_cpu::pointwise(Tensor[] inputs, str ops, int[] operands, float[] scalars) "
                "-> Tensor",
      .meta = &MetaKernel<&PointwiseMeta>,
-     .dtypes = "inputs:A ->:B A={f32,bf16,b8} B={f32,bf16}",
+     .dtypes = "inputs:A ->:B A={f32,bf16,b8,i8,u8} B={f32,bf16,u8}",
      .tolerance = {1e-5, 1e-6}},
     {.schema = "belay_cpu::packed_embedding(Tensor weight, Tensor? scales, Tensor? zeros, "
                "Tensor indices, int rows, int features, str layout, int group) -> Tensor",

@@ -168,6 +168,24 @@ double ExactStep(const PointwiseStep& kind, const double* x, const double* scala
   }
 }
 
+// The operands of a step are followed by its scalars.
+float RoundedStep(const PointwiseStep& step, const double* x) {
+  const auto f = [](double number) { return static_cast<float>(number); };
+  switch (step.conversion) {
+    case PointwiseConversion::kNone:
+      return f(ExactStep(step, x, x + step.operands));
+    case PointwiseConversion::kBFloat16:
+      return float{BFloat16(f(x[0]))};
+    case PointwiseConversion::kDequantize:
+      return f(x[0] - x[1]) * f(x[2]);
+    case PointwiseConversion::kQuantize:
+      return std::isnan(x[0])
+                 ? 0
+                 : std::clamp(std::nearbyint(f(x[0]) * f(x[1])) + f(x[2]), f(x[3]), f(x[4]));
+  }
+  return 0;
+}
+
 // Every step is rounded to float32.
 template <class T>
 absl::Status RunPointwiseTo(KernelContext& context,
@@ -180,30 +198,35 @@ absl::Status RunPointwiseTo(KernelContext& context,
       const int lead = index.size() - input.rank();
       Sizes at(input.rank(), int64_t{0});
       for (int d = 0; d < input.rank(); ++d) at[d] = input.sizes[d] == 1 ? 0 : index[lead + d];
-      values.push_back(input.dtype == DType::kBool ? (At<uint8_t>(input, at) != 0 ? 1 : 0)
-                                                   : double{FloatAt(input, at)});
+      values.push_back(input.dtype == DType::kBool    ? (At<uint8_t>(input, at) != 0 ? 1 : 0)
+                       : input.dtype == DType::kInt8  ? static_cast<double>(At<int8_t>(input, at))
+                       : input.dtype == DType::kUint8 ? static_cast<double>(At<uint8_t>(input, at))
+                                                      : double{FloatAt(input, at)});
     }
     for (int k = 0; k < call.num_scalars; ++k) {
       values.push_back(double{call.scalars[static_cast<size_t>(k)]});
     }
     for (int k = 0; k < call.num_steps; ++k) {
       const auto& step = call.steps[static_cast<size_t>(k)];
-      double operands[4] = {};
+      double operands[5] = {};
       for (int i = 0; i < step.kind->operands + step.kind->scalars; ++i) {
         operands[i] = values[step.operands[static_cast<size_t>(i)]];
       }
-      const auto rounded = static_cast<float>(
-          step.kind->rounds ? operands[0]
-                            : ExactStep(*step.kind, operands, operands + step.kind->operands));
-      values.push_back(double{step.kind->rounds ? float{BFloat16(rounded)} : rounded});
+      values.push_back(double{RoundedStep(*step.kind, operands)});
     }
-    return T(static_cast<float>(values.back()));
+    return static_cast<T>(static_cast<float>(values.back()));
   });
 }
 
 absl::Status RunPointwise(KernelContext& context, const PointwiseGroupCall<KernelArguments>& call) {
-  return call.ResultType() == DType::kFloat32 ? RunPointwiseTo<float>(context, call)
-                                              : RunPointwiseTo<BFloat16>(context, call);
+  switch (call.ResultType()) {
+    case DType::kFloat32:
+      return RunPointwiseTo<float>(context, call);
+    case DType::kBFloat16:
+      return RunPointwiseTo<BFloat16>(context, call);
+    default:
+      return RunPointwiseTo<uint8_t>(context, call);
+  }
 }
 
 absl::Status RunRmsNorm(KernelContext& context, const RmsNormCall<KernelArguments>& call) {

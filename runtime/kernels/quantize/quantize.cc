@@ -42,7 +42,29 @@ HWY_INLINE void QuantizeBytes(const float* HWY_RESTRICT in, size_t n, const Quan
   const hn::Rebind<float, decltype(d)> df;
   const hn::Rebind<int32_t, decltype(d)> d32;
   const hn::Rebind<T, decltype(d)> d8;
-  const auto bytes = [&](auto x) HWY_ATTR {
+  const auto map = [&](auto bytes) HWY_ATTR {
+    const size_t lanes = hn::Lanes(d);
+    size_t i = 0;
+    for (; i + lanes <= n; i += lanes) hn::StoreU(bytes(hn::LoadU(df, in + i)), d8, out + i);
+    if (i < n) hn::StoreN(bytes(hn::LoadN(df, in + i, n - i)), d8, out + i, n - i);
+  };
+  if constexpr (std::is_same_v<S, float>) {
+    // Bounds and zero point are integers: clamping before rounding gives the same.
+    constexpr S kMostZero = 1 << 22;
+    if (!s.add_first && s.zero >= -kMostZero && s.zero <= kMostZero &&
+        s.zero == static_cast<S>(static_cast<int32_t>(s.zero))) {
+      const auto inverse = hn::Set(d, s.inverse), low = hn::Set(d, s.low - s.zero),
+                 high = hn::Set(d, s.high - s.zero);
+      const auto zero = hn::Set(d32, static_cast<int32_t>(s.zero));
+      return map([=](auto x) HWY_ATTR {
+        const auto product = hn::Mul(x, inverse);
+        const auto q = hn::NearestInt(hn::Min(hn::Max(product, low), high));
+        const auto nan = hn::RebindMask(d32, hn::IsNaN(product));
+        return hn::DemoteTo(d8, hn::IfThenZeroElse(nan, hn::Add(q, zero)));
+      });
+    }
+  }
+  map([&](auto x) HWY_ATTR {
     if constexpr (std::is_same_v<S, double>) {
       const auto q = Quantized(d, hn::PromoteTo(d, x), s);
       return hn::DemoteTo(d8, hn::DemoteTo(d32, hn::IfThenZeroElse(hn::IsNaN(q), q)));
@@ -50,11 +72,7 @@ HWY_INLINE void QuantizeBytes(const float* HWY_RESTRICT in, size_t n, const Quan
       const auto q = Quantized(d, x, s);
       return hn::DemoteTo(d8, hn::ConvertTo(d32, hn::IfThenZeroElse(hn::IsNaN(q), q)));
     }
-  };
-  const size_t lanes = hn::Lanes(d);
-  size_t i = 0;
-  for (; i + lanes <= n; i += lanes) hn::StoreU(bytes(hn::LoadU(df, in + i)), d8, out + i);
-  if (i < n) hn::StoreN(bytes(hn::LoadN(df, in + i, n - i)), d8, out + i, n - i);
+  });
 }
 void QuantizeInt8RunImpl(const float* in, size_t n, const QuantizeStep& s, int8_t* out) {
   QuantizeBytes(in, n, s, out);

@@ -15,6 +15,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "backends/cpu/aot/constant_view.h"
 #include "backends/cpu/aot/passes/float_casts.h"
+#include "backends/cpu/aot/passes/quantized_forms.h"
 #include "backends/cpu/ops/cpu_ops.h"
 #include "backends/cpu/pointwise_calls.h"
 #include "exir/ir/graph_editor.h"
@@ -157,6 +158,7 @@ class PointwiseFusion {
         graph_(editor_.graph()),
         positions_(graph_.Positions()),
         constants_(program),
+        quantized_(program, constants_),
         handles_(handles) {}
 
   bool Run() {
@@ -208,6 +210,7 @@ class PointwiseFusion {
       return IsSmall(*result) ? std::nullopt
                               : std::optional<Step>({"", {Argument(*source)}, rounds});
     }
+    if (std::optional<Step> step = QuantizationStepOf(id)) return step;
     const Row* row = RowOf(node);
     if (row == nullptr || !IsPointwiseOp(graph_, id)) return std::nullopt;
     Step step = {row->step, {}, rounds};
@@ -295,6 +298,32 @@ class PointwiseFusion {
     return step;
   }
 
+  // Returns the step of a quantize node whose result is uint8, or of a dequantize node.
+  std::optional<Step> QuantizationStepOf(NodeId id) const {
+    const auto number = [](auto x) { return Argument(static_cast<double>(x)); };
+    if (const std::optional<QuantizedForm> form = quantized_.Dequantize(id)) {
+      if (IsSmall(graph_.MetaOf(form->input))) return std::nullopt;
+      return Step{"dequantize",
+                  {Argument(form->input), number(form->zero_point), number(form->scale)}};
+    }
+    const std::optional<QuantizedForm> form = quantized_.Quantize(id);
+    if (!form.has_value() || !form->IsCallable() || IsSmall(graph_.MetaOf(form->input))) {
+      return std::nullopt;
+    }
+    return Step{"quantize",
+                {Argument(form->input), number(static_cast<float>(1 / form->scale)),
+                 number(form->zero_point), number(form->quant_min), number(form->quant_max)}};
+  }
+
+  // Whether a group may contain the producer of an input. Bytes are dequantized again, if the result
+  // has other users: they are a quarter of it.
+  bool CanContain(NodeId producer, const absl::flat_hash_set<NodeId>& group) const {
+    const auto step = steps_.find(producer);
+    if (step == steps_.end() || fused_.contains(producer)) return false;
+    if (step->second.name == "quantize") return false;
+    return step->second.name == "dequantize" || IsUsedOnlyBy(producer, group);
+  }
+
   // Whether all users of the node are in the group.
   bool IsUsedOnlyBy(NodeId id, const absl::flat_hash_set<NodeId>& group) const {
     const ValueId result = graph_.ResultOf(id);
@@ -353,8 +382,8 @@ class PointwiseFusion {
       grown = false;
       for (const ValueId input : group->inputs) {
         const NodeId producer = graph_.value(input).producer;
-        if (!producer.valid() || !steps_.contains(producer) || fused_.contains(producer) ||
-            graph_.MetaOf(input).sizes != result.sizes || !IsUsedOnlyBy(producer, nodes)) {
+        if (!producer.valid() || graph_.MetaOf(input).sizes != result.sizes ||
+            !CanContain(producer, nodes)) {
           continue;
         }
         nodes.insert(producer);
@@ -416,7 +445,10 @@ class PointwiseFusion {
     editor_.SetTarget(root, CpuOp("pointwise"));
     editor_.SetArguments(root, {Argument(std::move(inputs)), Argument(std::move(names)),
                                 Argument(std::move(operands)), Argument(std::move(scalars))});
+    const absl::flat_hash_set<NodeId> nodes(group.nodes.begin(), group.nodes.end());
     for (NodeId id : group.nodes) {
+      // Other users of dequantized bytes keep the node.
+      if (id != root && !IsUsedOnlyBy(id, nodes)) continue;
       fused_.insert(id);
       if (id != root) handles_.Fuse(editor_, root, id);
     }
@@ -426,6 +458,7 @@ class PointwiseFusion {
   const exir::Graph& graph_;
   const exir::SecondaryMap<NodeId, uint32_t> positions_;
   const ConstantViews constants_;
+  const QuantizedForms quantized_;
   FusedHandles& handles_;
   absl::flat_hash_map<NodeId, Step> steps_;
   absl::flat_hash_set<NodeId> fused_;

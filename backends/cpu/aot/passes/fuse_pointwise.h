@@ -16,12 +16,15 @@ bool IsPointwiseOp(const exir::Graph& graph, exir::NodeId node);
 //   s = sigmoid(x); y = mul(x, s)     ->  pointwise([x], "sigmoid mul", [0, 0, 1], [])
 //   y = relu(float32(x)), x bfloat16  ->  pointwise([x], "relu", [0], [])
 //   y = bfloat16(add(x, x))           ->  pointwise([x], "add bfloat16", [0, 0, 1], [])
+//   y = quantize(mul(dequantize(q), x))
+//                            ->  pointwise([q, x], "dequantize mul quantize", [0, …], [z, s, …])
 //
 // Conversions between float32 and bfloat16 that keep the layout count as elementwise operators.
 // Results of bfloat16 are rounded by a step of their own. A group has one float32 or bfloat16
 // result; other values may also be truth values. It contains an operand's producer if that is
 // supported, has the sizes of the result, and has no users outside of the group. Operands that
-// broadcast remain inputs. Limits: kMaxPointwiseSteps, kMaxPointwiseInputs and kMaxPointwiseScalars
+// broadcast remain inputs. quantize_per_tensor to uint8 can be the last operator. dequantize_per_tensor
+// may have other users, which keep it. Limits: kMaxPointwiseSteps, kMaxPointwiseInputs and kMaxPointwiseScalars
 // (backends/cpu/pointwise_calls.h).
 //
 // Top graph only. `handles` must outlive the pass. O(nodes).

@@ -16,7 +16,7 @@ std::string Program(std::string_view nodes) {
   return absl::StrCat(
       R"(program edge { graph(%x: f32[2,30,80] user_input, %y: f32[2,30,80] user_input,
       %row: f32[80] user_input, %keep: b8[30,1] user_input, %h: bf16[2,30,80] user_input,
-      %f: f16[2,30,80] user_input) { )",
+      %f: f16[2,30,80] user_input, %q: u8[2,30,80] user_input) { )",
       nodes, " } }");
 }
 void ExpectFused(std::string_view before, std::string_view after) {
@@ -142,6 +142,40 @@ TEST(FusePointwise, RejectsOtherTypesAndScalars) {
   ExpectNotFused(R"(
       %o: f32[2,30,80] = edge.aten.sigmoid.default(%x)
       return (%o user_output))");
+}
+
+constexpr char kDequantize[] =
+    "edge.quantized_decomposed.dequantize_per_tensor.default(%q, 0.5, 3, 0, 255, dtype:u8)";
+constexpr char kQuantize[] =
+    "edge.quantized_decomposed.quantize_per_tensor.default(%p, 0.25, 7, 0, 255, dtype:u8)";
+
+TEST(FusePointwise, ReadsAndWritesBytes) {
+  ExpectFused(absl::StrCat("%d: f32[2,30,80] = ", kDequantize, R"(
+      %p: f32[2,30,80] = edge.aten.mul.Tensor(%d, %row)
+      %o: u8[2,30,80] = )",
+                           kQuantize, "return (%o user_output)"),
+              R"(
+      %o: u8[2,30,80] = backend.belay_cpu.pointwise.default([%q, %row], "dequantize mul quantize", [0,2,3,8,1,9,4,5,6,7], [3.0,0.5,4.0,7.0,0.0,255.0])
+      return (%o user_output))");
+}
+
+TEST(FusePointwise, DequantizesAgainForOtherUsers) {
+  const std::string dequantize = absl::StrCat("%d: f32[2,30,80] = ", kDequantize);
+  ExpectFused(absl::StrCat(dequantize, R"(
+      %m: f32[2,30,1] = edge.aten.mean.dim(%d, [2], true)
+      %a: f32[2,30,80] = edge.aten.sigmoid.default(%d)
+      %o: f32[2,30,80] = edge.aten.mul.Tensor(%a, %row)
+      return (%o user_output, %m user_output))"),
+              absl::StrCat(dequantize, R"(
+      %m: f32[2,30,1] = edge.aten.mean.dim(%d, [2], true)
+      %o: f32[2,30,80] = backend.belay_cpu.pointwise.default([%q, %row], "dequantize sigmoid mul", [0,2,3,4,5,1], [3.0,0.5])
+      return (%o user_output, %m user_output))"));
+}
+
+TEST(FusePointwise, KeepsLoneConversionsOfBytes) {
+  ExpectNotFused(absl::StrCat("%o: f32[2,30,80] = ", kDequantize, "return (%o user_output)"));
+  ExpectNotFused(absl::StrCat("%p: f32[2,30,80] = edge.aten.softmax.int(%x, -1)",
+                              "%o: u8[2,30,80] = ", kQuantize, "return (%o user_output)"));
 }
 
 TEST(FusePointwise, KeepsSmallTensors) {
