@@ -246,16 +246,15 @@ absl::Status ScatterBy(KernelContext& context, const Call& call, Update update) 
 }
 
 // Copies the next elements of `source` to the elements of a row that the mask selects; returns how
-// many elements of `source` have been used then, also beyond its end. Precondition: it is not
-// empty.
+// many elements of `source` have been used then, also beyond the last one, which is repeated.
 template <class T>
-int64_t ScatterMaskedRow(const uint8_t* mask, int64_t mask_step, const void* source,
-                         int64_t available, int64_t used, int64_t n, void* out, int64_t out_step) {
+int64_t ScatterMaskedRow(const uint8_t* mask, int64_t mask_step, const void* source, int64_t last,
+                         int64_t used, int64_t n, void* out, int64_t out_step) {
   const T* const from = static_cast<const T*>(source);
   T* const to = static_cast<T*>(out);
   for (int64_t i = 0; i < n; ++i) {  // without branches, which random masks make slow
     const bool selected = mask[i * mask_step] != 0;
-    const T next = from[std::min(used, available - 1)];
+    const T next = from[std::min(used, last)];
     to[i * out_step] = selected ? next : to[i * out_step];
     used += selected ? 1 : 0;
   }
@@ -285,12 +284,16 @@ absl::Status MaskedScatter(KernelContext& context, const MaskedScatterCall<Kerne
   outer.erase(last);
   mask_strides.erase(last);
   out_strides.erase(last);
+  // Sizes that vary may make the source empty.
+  constexpr uint64_t kNone = 0;
+  const void* const from = available == 0 ? &kNone : source.data;
+  const int64_t last_of_source = std::max<int64_t>(available, 1) - 1;
   int64_t used = 0;
   for (StridedIterator<2> it(outer, {mask_strides, out_strides}); !it.done(); it.Next()) {
     const uint8_t* const row = mask.as<const uint8_t>() + it.offset(0);
     void* const to = ElementAddress(out, it.offset(1));
     if (mask_step == 0 && row[0] == 0) continue;
-    used = scatter(row, mask_step, source.data, available, used, n, to, out_step);
+    used = scatter(row, mask_step, from, last_of_source, used, n, to, out_step);
     if (used > available) break;
   }
   if (used <= available) return absl::OkStatus();
