@@ -241,11 +241,13 @@ void Transpose(const void* source, int64_t in_row, void* target, int64_t out_row
   }
 }
 
-// out[i * out_step] = in[i * in_step]. Frequent steps have separate loops without multiplication.
+// out[i * out_step] = in[i * in_step]. Frequent steps have separate loops without multiplication. Two
+// neighboring elements may be copied as one of T, with the alignment of theirs.
 template <class T>
 void CopyRun(const void* source, int64_t in_step, void* target, int64_t out_step, int64_t n) {
-  const T* HWY_RESTRICT in = static_cast<const T*>(source);
-  T* HWY_RESTRICT out = static_cast<T*>(target);
+  using Element __attribute__((aligned(1), may_alias)) = T;
+  const Element* HWY_RESTRICT in = static_cast<const Element*>(source);
+  Element* HWY_RESTRICT out = static_cast<Element*>(target);
   if (out_step == 1 && in_step == 0) {
     const T x = in[0];
     for (int64_t i = 0; i < n; ++i) out[i] = x;
