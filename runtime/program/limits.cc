@@ -23,7 +23,7 @@ Limits LimitsOfFile(const Limits& limits, uint64_t file_bytes) {
   Resolve(resolved.arena_bytes, k384MiB, 16, file_bytes);
   Resolve(resolved.delegate_bytes, k384MiB, 16, file_bytes);
   Resolve(resolved.scratch_bytes, k128MiB, 16, file_bytes);
-  Resolve(resolved.executed_work, 50'000'000'000, 10'000, file_bytes);
+  Resolve(resolved.executed_work, 50'000'000'000, 50'000, file_bytes);
   return resolved;
 }
 

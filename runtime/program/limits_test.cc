@@ -15,7 +15,7 @@ TEST(LimitsTest, AreProportionalToTheFile) {
   EXPECT_EQ(empty.executed_work, 50'000'000'000u);
   const Limits large = LimitsOfFile(Limits(), 100 * kMiB);
   EXPECT_EQ(large.arena_bytes, 1984 * kMiB);
-  EXPECT_EQ(large.executed_work, 50'000'000'000u + 10'000 * 100 * kMiB);
+  EXPECT_EQ(large.executed_work, 50'000'000'000u + 50'000 * 100 * kMiB);
   const Limits huge = LimitsOfFile(Limits(), UINT64_MAX / 2);
   EXPECT_EQ(huge.arena_bytes, UINT64_MAX);
   EXPECT_EQ(huge.executed_work, UINT64_MAX);
