@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "runtime/backend/backend_options.h"
 #include "runtime/core/budget.h"
+#include "runtime/core/call_tables.h"
 #include "runtime/core/evalue.h"
 #include "runtime/core/memory_budget.h"
 #include "runtime/core/named_data_map.h"
@@ -81,6 +82,9 @@ class DelegateHandle {
   virtual OptionValue GetOption(std::string_view name) const { return {}; }
   // Changes a changeable option in the backend's table. The value is valid. Called between calls.
   virtual void SetOption(std::string_view name, const OptionValue& value) {}
+  // Adds memory of the handle, other than tensors, that every call reads. The caller fetches it
+  // into the caches ahead of a call.
+  virtual void AddTables(CallTables& tables) const {}
   // For reports: the method that the delegate runs, if its blob is a program file
   // (program_delegate.h). Valid as long as the handle.
   virtual const Method* method() const { return nullptr; }

@@ -183,6 +183,14 @@ absl::Status Method::SetBackendOption(std::string_view backend, std::string_view
 
 std::vector<InstructionInfo> Method::instructions() const { return impl_->code.Describe(); }
 
+void Method::AddTables(CallTables& tables) const {
+  tables.Add(impl_.get(), sizeof(Impl));
+  tables.Add(impl_->slots.get(), sizeof(SlotTable));
+  impl_->inputs.AddTables(tables);
+  impl_->code.AddTables(tables);
+  impl_->slots->AddTables(tables);
+}
+
 uint64_t Method::memory_bytes() const {
   return impl_->slots->memory_bytes() + impl_->inputs.memory_bytes() + impl_->code.memory_bytes();
 }

@@ -15,6 +15,7 @@
 #include "runtime/backend/backend_options.h"
 #include "runtime/backend/backend_registry.h"
 #include "runtime/core/budget.h"
+#include "runtime/core/call_tables.h"
 #include "runtime/core/evalue.h"
 #include "runtime/core/memory_budget.h"
 #include "runtime/core/thread_pool.h"
@@ -162,6 +163,8 @@ class Method {
 
   // One per instruction; valid as long as the program and the kernels.
   std::vector<InstructionInfo> instructions() const;
+  // For callers that execute other code between calls: adds what a call reads of the object.
+  void AddTables(CallTables& tables) const;
   uint64_t memory_bytes() const;  // arena (also the caller's) + state + scratch + input copies
 
  private:

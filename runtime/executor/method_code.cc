@@ -180,8 +180,8 @@ void MethodCode::AddMemory(const MethodPlan& plan, MemoryBound& bound) {
   bound.Add(plan.operands.size(), kOperand);
   for (const DelegatePlan& delegate : plan.delegates) {
     // The last term are blocks of shared memory, in vectors that grow by doubling.
-    bound.Add(1, 3 * sizeof(std::unique_ptr<DelegateHandle>) + 6 * sizeof(AlignedBuffer) +
-                     3 * sizeof(std::shared_ptr<ReservedBlock>));
+    bound.Add(1, sizeof(CallTables) + 3 * sizeof(std::unique_ptr<DelegateHandle>) +
+                     6 * sizeof(AlignedBuffer) + 3 * sizeof(std::shared_ptr<ReservedBlock>));
     bound.Add(delegate.compile_specs.size(), 3 * sizeof(CompileSpecView));
   }
   if (!plan.delegates.empty()) bound.Add(1, sizeof(DelegateMemory));
@@ -194,6 +194,13 @@ void MethodCode::AddMemory(const MethodPlan& plan, MemoryBound& bound) {
     bound.Add(1, kMissingEntry);
     bound.Add(delegate.backend_id.size(), 2);
   }
+}
+
+void MethodCode::AddTables(CallTables& tables) const {
+  tables.Add(absl::MakeConstSpan(records_));
+  tables.Add(absl::MakeConstSpan(operands_));
+  tables.Add(absl::MakeConstSpan(output_values_));
+  tables.Add(calls_.data(), calls_.size());
 }
 
 void MethodCode::AddOperands(const OperandRange& range, Record& record) {
@@ -293,6 +300,7 @@ absl::Status MethodCode::Prepare(MemoryBudget* memory, BlockAllocator* allocator
   MemoryBudget& delegates = *delegate_memory_;
   if (!plan_->delegates.empty()) shared_memory_ = std::make_unique<DelegateMemory>(allocator);
   handles_.resize(plan_->delegates.size());
+  tables_.resize(plan_->delegates.size());
   for (size_t i = 0; i < records_.size(); ++i) {
     if (records_[i].kind != Record::Kind::kDelegate) continue;
     const auto& call = std::get<DelegateCallPlan>(plan_->instructions[i]);
@@ -362,6 +370,7 @@ absl::Status MethodCode::MakeDelegate(const DelegateCallPlan& call, const Option
   const DelegatePlan& delegate = plan_->delegates[call.delegate];
   if (handles_[call.delegate] != nullptr) {
     record.handle = handles_[call.delegate].get();
+    record.tables = &tables_[call.delegate];
     return absl::OkStatus();
   }
   const ScopedEvent init(events_, EventKind::kInit, call.delegate);
@@ -397,6 +406,8 @@ absl::Status MethodCode::MakeDelegate(const DelegateCallPlan& call, const Option
                      Quoted(delegate.backend_id), ": ", handle.status().message()));
   }
   record.handle = handle->get();
+  record.tables = &tables_[call.delegate];
+  record.handle->AddTables(tables_[call.delegate]);
   handles_[call.delegate] = *std::move(handle);
   return absl::OkStatus();
 }

@@ -14,6 +14,7 @@
 #include "runtime/backend/delegate_memory.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/budget.h"
+#include "runtime/core/call_tables.h"
 #include "runtime/core/evalue.h"
 #include "runtime/core/memory_budget.h"
 #include "runtime/core/memory_check.h"
@@ -64,6 +65,8 @@ class MethodCode {
   // < size(). After an error, `next` is unchanged.
   absl::Status RunOne(const ExecuteOptions& options, size_t& next);
   size_t size() const { return records_.size(); }
+  // Adds what Run() reads of the object.
+  void AddTables(CallTables& tables) const;
 
   // Resets the state of the delegates.
   void ResetState();
@@ -99,6 +102,7 @@ class MethodCode {
     void (*run_fixed)(const void* call) = nullptr;  // kFixedKernel
     const void* fixed_call = nullptr;               // kFixedKernel: argument of run_fixed
     DelegateHandle* handle = nullptr;               // kDelegate
+    const CallTables* tables = nullptr;             // kDelegate: those of the handle
     // Kernels and delegates: operands_[first_operand …), arguments followed by outputs. The value
     // indices of the outputs are output_values_[first_output …).
     KernelContext context{{}, {}, nullptr, {}};
@@ -191,6 +195,7 @@ class MethodCode {
   std::unique_ptr<MemoryBudget> delegate_memory_;  // used by the handles
   std::unique_ptr<DelegateMemory> shared_memory_;  // of the delegates
   std::vector<std::unique_ptr<DelegateHandle>> handles_;
+  std::vector<CallTables> tables_;  // by handle
   uint64_t scratch_needed_ = 0;
   size_t calls_needed_ = 0;
   uint64_t checked_scratch_ = 0;  // as scratch_needed_, of the calls with checks_scratch

@@ -8,19 +8,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "runtime/core/annotate.h"
+#include "runtime/core/call_tables.h"
 #include "runtime/core/one_dtype_copy.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/method_code.h"
 
 namespace belay {
 namespace {
-
-void PrefetchLines(const void* data, size_t bytes) {
-  constexpr size_t kLine = 64;
-  for (size_t at = 0; at < bytes; at += kLine) {
-    __builtin_prefetch(static_cast<const std::byte*>(data) + at);
-  }
-}
 
 constexpr size_t kPrefetchedCallBytes = 256;
 
@@ -250,6 +244,8 @@ absl::Status MethodCode::RunRecords(Budget& budget, Observer observer, size_t& n
         PrefetchOperands(following.context);
         if (following.kind == Record::Kind::kKernel) {
           PrefetchLines(calls_.data() + following.call, kPrefetchedCallBytes);
+        } else {
+          following.tables->Prefetch();
         }
       }
     }

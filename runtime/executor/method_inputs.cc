@@ -270,6 +270,12 @@ absl::Status MethodInputs::CheckConstant(size_t i, const EValue& value) const {
   return Mismatch(i, value, ": the program was specialized for that value");
 }
 
+void MethodInputs::AddTables(CallTables& tables) const {
+  tables.Add(absl::MakeConstSpan(set_));
+  tables.Add(absl::MakeConstSpan(terms_));
+  tables.Add(absl::MakeConstSpan(slots_->plan().inputs));
+}
+
 bool MethodInputs::IsSet(size_t i) const {
   if (!set_[i]) return false;
   const TensorView* view = slots_->slot(plan(i).value).get_if<TensorView>();

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "runtime/core/arena.h"
+#include "runtime/core/call_tables.h"
 #include "runtime/core/evalue.h"
 #include "runtime/core/memory_budget.h"
 #include "runtime/core/memory_check.h"
@@ -40,6 +41,8 @@ class MethodInputs {
   // Returns whether a tensor's address changed since the last call of this function.
   bool TakeMoved() { return std::exchange(moved_, false); }
 
+  // Adds what each call reads of the object.
+  void AddTables(CallTables& tables) const;
   uint64_t memory_bytes() const {
     return reserved_.has_value() ? reserved_->touched_bytes() : copies_.size();
   }

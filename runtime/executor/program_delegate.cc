@@ -94,6 +94,12 @@ class ProgramDelegate final : public DelegateHandle {
   void SetOption(std::string_view name, const OptionValue& value) override {
     threads_.SetOption(name, value);
   }
+  void AddTables(CallTables& tables) const override {
+    tables.Add(this, sizeof(*this));
+    tables.Add(absl::MakeConstSpan(inputs_));
+    tables.Add(absl::MakeConstSpan(outputs_));
+    method_->AddTables(tables);
+  }
   const Method* method() const override { return &*method_; }
 
  private:

@@ -357,6 +357,15 @@ absl::Status SlotTable::CheckMutable(const EValue& argument) {
   return absl::OkStatus();
 }
 
+void SlotTable::AddTables(CallTables& tables) const {
+  tables.Add(absl::MakeConstSpan(kinds_));
+  tables.Add(absl::MakeConstSpan(tensor_plans_));
+  tables.Add(absl::MakeConstSpan(tensor_data_));
+  tables.Add(absl::MakeConstSpan(movable_));
+  tables.Add(absl::MakeConstSpan(slots_));
+  tables.Add(absl::MakeConstSpan(plan_.values));
+}
+
 uint64_t SlotTable::memory_bytes() const {
   uint64_t bytes = state_.size();
   bytes += reserved_.has_value() ? reserved_->touched_bytes() : plan_.arena_bytes;

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "runtime/core/arena.h"
+#include "runtime/core/call_tables.h"
 #include "runtime/core/dtype.h"
 #include "runtime/core/evalue.h"
 #include "runtime/core/memory_budget.h"
@@ -94,6 +95,8 @@ class SlotTable final : public OutputAllocator {
   absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override;
   absl::Status CheckMutable(const EValue& argument) override;
 
+  // Adds the tables of values, and of their plan as far as it fits.
+  void AddTables(CallTables& tables) const;
   uint64_t memory_bytes() const;
 
  private:
