@@ -2,7 +2,6 @@
 #ifndef BELAY_RUNTIME_CORE_CALL_TABLES_H_
 #define BELAY_RUNTIME_CORE_CALL_TABLES_H_
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -25,12 +24,7 @@ class CallTables {
   static constexpr size_t kMostBytes = 8192;  // of all ranges
 
   // Adds the first bytes that fit.
-  void Add(const void* data, size_t bytes) {
-    bytes = std::min(bytes, kMostBytes - bytes_);
-    if (bytes == 0 || count_ == kMostRanges) return;
-    ranges_[count_++] = {data, bytes};
-    bytes_ += bytes;
-  }
+  void Add(const void* data, size_t bytes);
   template <class T>
   void Add(absl::Span<const T> table) {
     Add(table.data(), table.size() * sizeof(T));

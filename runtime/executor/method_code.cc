@@ -300,7 +300,7 @@ absl::Status MethodCode::Prepare(MemoryBudget* memory, BlockAllocator* allocator
   MemoryBudget& delegates = *delegate_memory_;
   if (!plan_->delegates.empty()) shared_memory_ = std::make_unique<DelegateMemory>(allocator);
   handles_.resize(plan_->delegates.size());
-  tables_.resize(plan_->delegates.size());
+  tables_ = std::make_unique<CallTables[]>(plan_->delegates.size());
   for (size_t i = 0; i < records_.size(); ++i) {
     if (records_[i].kind != Record::Kind::kDelegate) continue;
     const auto& call = std::get<DelegateCallPlan>(plan_->instructions[i]);

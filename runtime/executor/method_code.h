@@ -159,6 +159,8 @@ class MethodCode {
   // Sets the bounds of one call.
   void Bound(const ExecuteOptions& options, Budget& budget) const;
   absl::Span<EValue* const> OutputsOf(const Record& record) const;
+  // Fetches what the record's instruction reads, except elements of tensors, into the caches.
+  void Prefetch(const Record& record) const;
   // Runs from instruction `next`: one instruction or all, as Observer::kStops says.
   template <class Observer>
   absl::Status RunRecords(Budget& budget, Observer observer, size_t& next);
@@ -195,7 +197,7 @@ class MethodCode {
   std::unique_ptr<MemoryBudget> delegate_memory_;  // used by the handles
   std::unique_ptr<DelegateMemory> shared_memory_;  // of the delegates
   std::vector<std::unique_ptr<DelegateHandle>> handles_;
-  std::vector<CallTables> tables_;  // by handle
+  std::unique_ptr<CallTables[]> tables_;  // by handle
   uint64_t scratch_needed_ = 0;
   size_t calls_needed_ = 0;
   uint64_t checked_scratch_ = 0;  // as scratch_needed_, of the calls with checks_scratch

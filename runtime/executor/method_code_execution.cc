@@ -224,6 +224,19 @@ absl::Status MethodCode::RunWithin(Budget& budget) {
   return status;
 }
 
+// Weights evict what describes an instruction from the caches. Between the matmuls of a token,
+// fetching it takes longer than many an instruction itself: the next one's is fetched meanwhile.
+void MethodCode::Prefetch(const Record& record) const {
+  const bool is_delegate = record.kind == Record::Kind::kDelegate;
+  if (!is_delegate && !record.is_dynamic) return;
+  PrefetchOperands(record.context);
+  if (is_delegate) {
+    record.tables->Prefetch();
+  } else {
+    PrefetchLines(calls_.data() + record.call, kPrefetchedCallBytes);
+  }
+}
+
 template <class Observer>
 absl::Status MethodCode::RunRecords(Budget& budget, Observer observer, size_t& next) {
   const size_t count = records_.size();
@@ -235,20 +248,7 @@ absl::Status MethodCode::RunRecords(Budget& budget, Observer observer, size_t& n
       stops = true;
     }
     Record& record = records_[i];
-    // Weights evict what describes an instruction from the caches. Between the matmuls of a token,
-    // fetching it takes longer than many an instruction itself: the next one's is fetched
-    // meanwhile.
-    if (i + 1 < count) {
-      const Record& following = records_[i + 1];
-      if (following.is_dynamic || following.kind == Record::Kind::kDelegate) {
-        PrefetchOperands(following.context);
-        if (following.kind == Record::Kind::kKernel) {
-          PrefetchLines(calls_.data() + following.call, kPrefetchedCallBytes);
-        } else {
-          following.tables->Prefetch();
-        }
-      }
-    }
+    if (i + 1 < count) Prefetch(records_[i + 1]);
     uint64_t work = record.work;
     if (record.is_dynamic) work = WorkOfArguments(record.rule, record.context);
     if (absl::Status status = budget.TakeInstruction(work); !status.ok()) [[unlikely]] {
