@@ -29,6 +29,8 @@ template <class T>
 constexpr bool kHasAllBlocks = std::is_same_v<T, float>;
 template <class T>
 constexpr bool kHasWindows = kHasAllBlocks<T> || HWY_NATIVE_DOT_BF16;
+// Whether part of a vector is loaded and stored by one instruction.
+constexpr bool kHasMaskedParts = !HWY_MEM_OPS_MIGHT_FAULT;
 
 // One or two rows of results, from some channel on.
 template <class T>
@@ -128,6 +130,8 @@ HWY_INLINE void Pixels(const Row<T>& row, int64_t x) {
       return LoadSome(d, p, hn::Lanes(d));
     } else if constexpr (std::is_same_v<decltype(p), const float*>) {
       return hn::LoadN(d, p, row.count);
+    } else if constexpr (kHasMaskedParts) {
+      return LoadSome(d, p, row.count);
     } else {
       return LoadPart(p, row.count);
     }
@@ -192,6 +196,8 @@ HWY_INLINE void Pixels(const Row<T>& row, int64_t x) {
         StoreSome(d, y, row.out + at, hn::Lanes(d));
       } else if constexpr (std::is_same_v<T, float>) {
         hn::StoreN(y, d, row.out + at, row.count);
+      } else if constexpr (kHasMaskedParts) {
+        StoreSome(d, y, row.out + at, row.count);
       } else {
         StorePart(y, row.out + at, row.count);
       }
@@ -204,7 +210,7 @@ HWY_INLINE void Pixels(const Row<T>& row, int64_t x) {
 template <int kRows, int kWidth, int kStride, class T>
 HWY_NOINLINE void LastChannels(const Row<T>& row, int64_t x, int pixels) {
   int i = 0;
-  if constexpr (kHasAllBlocks<T>) {
+  if constexpr (kHasAllBlocks<T> || (kHasMaskedParts && kHasWindows<T> && kWidth != 0)) {
     for (; i + 4 <= pixels; i += 4) Pixels<kRows, kWidth, kStride, 4, true, true>(row, x + i);
   }
   for (; i < pixels; ++i) Pixels<kRows, kWidth, kStride, 1, true, true>(row, x + i);
