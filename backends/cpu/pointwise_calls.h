@@ -9,9 +9,9 @@
 //   inputs, scalars, results of the previous steps
 //
 // The inputs broadcast to the shape of the result, which is that of the last step. Values are
-// float32, bfloat16 inputs converted to float32, truth values (bool inputs, results of comparisons),
-// or quantized (int8 and uint8 inputs). The steps that convert, with the scalars after their
-// operand:
+// float32, bfloat16 inputs converted to float32, truth values (bool inputs, results of
+// comparisons), or quantized (int8 and uint8 inputs). The steps that convert, with the scalars
+// after their operand:
 //
 //   bfloat16 x                                     rounds; as the last step, the result is bfloat16
 //   dequantize q, zero_point, scale                (q - zero_point) * scale

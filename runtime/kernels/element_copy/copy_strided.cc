@@ -241,8 +241,8 @@ void Transpose(const void* source, int64_t in_row, void* target, int64_t out_row
   }
 }
 
-// out[i * out_step] = in[i * in_step]. Frequent steps have separate loops without multiplication. Two
-// neighboring elements may be copied as one of T, with the alignment of theirs.
+// out[i * out_step] = in[i * in_step]. Frequent steps have separate loops without multiplication.
+// Two neighboring elements may be copied as one of T, with the alignment of theirs.
 template <class T>
 void CopyRun(const void* source, int64_t in_step, void* target, int64_t out_step, int64_t n) {
   using Element __attribute__((aligned(1), may_alias)) = T;

@@ -343,7 +343,7 @@ void DeformConv(const DeformConvCall<KernelArguments>& call, const TensorView& o
       return n * t.strides[0] + channel * t.strides[1] + oy * t.strides[2] + ox * t.strides[3];
     };
     if (pace.Stop(taps * (4 * channels + weight.sizes[0] * depth))) return;
-    // Without channels there are no columns.
+    // Null columns if the image has no channels.
     const int64_t sampled = shared == 0 ? 0 : taps * call.offset_groups;
     for (int64_t tap = 0; tap < sampled; ++tap) {
       const int64_t group = tap / taps, i = tap % taps / kernel_width, j = tap % kernel_width;

@@ -315,8 +315,8 @@ class PointwiseFusion {
                  number(form->zero_point), number(form->quant_min), number(form->quant_max)}};
   }
 
-  // Whether a group may contain the producer of an input. Bytes are dequantized again, if the result
-  // has other users: they are a quarter of it.
+  // Whether a group may contain the producer of an input. Bytes are dequantized again, if the
+  // result has other users: they are a quarter of it.
   bool CanContain(NodeId producer, const absl::flat_hash_set<NodeId>& group) const {
     const auto step = steps_.find(producer);
     if (step == steps_.end() || fused_.contains(producer)) return false;

@@ -23,9 +23,9 @@ bool IsPointwiseOp(const exir::Graph& graph, exir::NodeId node);
 // Results of bfloat16 are rounded by a step of their own. A group has one float32 or bfloat16
 // result; other values may also be truth values. It contains an operand's producer if that is
 // supported, has the sizes of the result, and has no users outside of the group. Operands that
-// broadcast remain inputs. quantize_per_tensor to uint8 can be the last operator. dequantize_per_tensor
-// may have other users, which keep it. Limits: kMaxPointwiseSteps, kMaxPointwiseInputs and kMaxPointwiseScalars
-// (backends/cpu/pointwise_calls.h).
+// broadcast remain inputs. quantize_per_tensor to uint8 can be the last operator.
+// dequantize_per_tensor may have other users, which keep it. Limits: kMaxPointwiseSteps,
+// kMaxPointwiseInputs and kMaxPointwiseScalars (backends/cpu/pointwise_calls.h).
 //
 // Top graph only. `handles` must outlive the pass. O(nodes).
 exir::Pass FusePointwise(FusedHandles& handles);
