@@ -124,7 +124,7 @@ CheckedInt PaddedSize(const Geometry& g) {
   return pitch.ok() && pitch.value() == 0 ? CheckedInt(0) : size + g.padding[2] + kPoolSlack;
 }
 
-// Bytes of a row and of the padded copies of all threads, for the sizes of `g` and smaller ones.
+// Bytes of a row and of the padded copies of all threads.
 CheckedInt RowBuffersSize(const Geometry& g, int threads) {
   const CheckedInt padded = PaddedSize(g);
   const int64_t most = padded.ok() ? std::min(padded.value(), kMostPadded) : kMostPadded;
@@ -151,9 +151,14 @@ class RowBuffers {
   // `before` bytes of the scratch memory, a multiple of 4, are skipped.
   static absl::StatusOr<RowBuffers> Create(const KernelContext& context, const Geometry& g,
                                            uint64_t before) {
-    const CheckedInt padded = PaddedSize(g);
     RowBuffers buffers;
-    if (padded.ok() && padded.value() <= kMostPadded && padded.value() > 0) {
+    const CheckedInt padded = PaddedSize(g);
+    const CheckedInt copies = padded * context.num_threads();
+    const CheckedInt others = CheckedInt(static_cast<int64_t>(before / sizeof(float))) + g.out[2];
+    const auto room = static_cast<int64_t>(context.scratch().size() / sizeof(float));
+    // Without room if memory was planned for a larger image, whose windows do not cross edges.
+    if (padded.ok() && padded.value() > 0 && padded.value() <= kMostPadded &&
+        copies + others <= room) {
       buffers.pitch_ = PaddedPitch(g).value();
       buffers.padded_ = padded.value();
     }

@@ -7,9 +7,17 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "gtest/gtest.h"
+#include "runtime/core/arena.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/testing.h"
+#include "runtime/kernel_interface/kernel_registry.h"
+#include "runtime/kernel_interface/test_outputs.h"
 #include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/kernel_comparison.h"
 #include "runtime/kernels/packed/guarded_array.h"
@@ -322,6 +330,62 @@ TEST(PoolTest, MaximaWithoutPositionsAreThoseWithPositions) {
     }
   }
   ASSERT_TRUE(UseInstructionSet(sets.front()).ok());
+}
+
+// Pools an image of `side` x `side`, windows of 2 x 2 with stride 2, with the working memory that the
+// kernel requests for an image of `planned` x `planned`.
+absl::StatusOr<std::vector<float>> PoolWithMemoryOf(std::string_view op, int64_t planned,
+                                                    int64_t side) {
+  FixedOutputs allocator;
+  KernelRegistry kernels;
+  ABSL_RETURN_IF_ERROR(kernels.Add(PoolHighwayKernels()));
+  const Kernel* kernel = nullptr;
+  AlignedBuffer memory;
+  std::vector<float> result;
+  for (const int64_t size : {planned, side}) {
+    std::vector<float> elements(static_cast<size_t>(3 * size * size));
+    for (size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<float>(i % 13) - 6;
+    const TestTensor x = TestTensor::Of<float>({1, 3, size, size}, elements);
+    const TestTensor out = TestTensor::Zeros(DType::kFloat32, {1, 3, size / 2, size / 2});
+    const TestTensor index = TestTensor::Zeros(DType::kInt64, {1, 3, size / 2, size / 2});
+    EValue one(int64_t{1}), zero(int64_t{0}), two(int64_t{2});
+    EValue *const ones[] = {&one, &one}, *const zeros[] = {&zero, &zero},
+                  *const twos[] = {&two, &two};
+    const bool is_max = op == "aten.max_pool2d_with_indices.default";
+    std::vector<EValue> arguments = {EValue(x.view()), EValue(ListView{twos}),
+                                     EValue(ListView{twos}), EValue(ListView{zeros})};
+    if (is_max) arguments.emplace_back(ListView{ones});
+    arguments.emplace_back(false);
+    if (!is_max) arguments.insert(arguments.end(), {EValue(true), EValue()});
+    std::vector<EValue*> slots;
+    for (EValue& argument : arguments) slots.push_back(&argument);
+    EValue output(out.view()), places(index.view());
+    std::vector<EValue*> outputs = {&output};
+    if (is_max) outputs.push_back(&places);
+    if (kernel == nullptr) {
+      const KernelContext context(slots, outputs, &allocator, {});
+      kernel = kernels.Find(op, context);
+      if (kernel == nullptr) return absl::NotFoundError("no kernel");
+      ABSL_ASSIGN_OR_RETURN(memory, AlignedBuffer::Create(kernel->ScratchBytes(context)));
+      continue;
+    }
+    KernelContext context(slots, outputs, &allocator, memory.span());
+    ABSL_RETURN_IF_ERROR(kernel->Run(context));
+    result.assign(out.view().as<const float>(), out.view().as<const float>() + out.view().numel());
+  }
+  return result;
+}
+
+// Windows of large images do not cross edges; those of small ones are computed with padding.
+TEST(PoolTest, WorkingMemorySufficesForSmallerImages) {
+  for (const std::string_view op :
+       {"aten.max_pool2d_with_indices.default", "aten.avg_pool2d.default"}) {
+    for (const int64_t side : {2, 6, 14, 30, 40}) {
+      ASSERT_OK_AND_ASSIGN(const std::vector<float> want, PoolWithMemoryOf(op, side, side));
+      ASSERT_OK_AND_ASSIGN(const std::vector<float> got, PoolWithMemoryOf(op, 40, side));
+      EXPECT_EQ(got, want) << op << ' ' << side;
+    }
+  }
 }
 
 }  // namespace
