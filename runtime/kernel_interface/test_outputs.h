@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -56,23 +57,44 @@ class FreshOutputs final : public OutputAllocator {
   std::deque<TestTensor> memory_;
 };
 
-// Runs the registry's kernel that accepts the call, with the scratch memory that it requests.
+// A kernel and its scratch memory, which can run calls with other sizes than those planned.
+struct PlannedKernel {
+  const Kernel* kernel = nullptr;
+  AlignedBuffer scratch;
+
+  absl::Status Run(absl::Span<EValue* const> arguments, absl::Span<EValue* const> outputs,
+                   OutputAllocator& allocator, ThreadPool* threads = nullptr) {
+    KernelContext context(arguments, outputs, &allocator, scratch.span(), threads);
+    return kernel->Run(context);
+  }
+};
+// Returns the registry's kernel that accepts the call, and the scratch memory that it requests.
 // `threads`: null to use only the calling thread.
 //   kNotFound           no kernel accepts the call
 //   kResourceExhausted  more than 16 MiB of scratch memory
+inline absl::StatusOr<PlannedKernel> PlanKernel(const KernelRegistry& kernels, std::string_view op,
+                                                absl::Span<EValue* const> arguments,
+                                                absl::Span<EValue* const> outputs,
+                                                OutputAllocator& allocator,
+                                                ThreadPool* threads = nullptr) {
+  const KernelContext context(arguments, outputs, &allocator, {}, threads);
+  const Kernel* kernel = kernels.Find(op, context);
+  if (kernel == nullptr) return absl::NotFoundError(std::string(op));
+  const uint64_t bytes = kernel->ScratchBytes(context);
+  if (bytes > (uint64_t{1} << 24)) return absl::ResourceExhaustedError("scratch");
+  absl::StatusOr<AlignedBuffer> scratch = AlignedBuffer::Create(bytes);
+  if (!scratch.ok()) return scratch.status();
+  return PlannedKernel{kernel, *std::move(scratch)};
+}
+
+// Runs the kernel that PlanKernel returns for the call. Errors of PlanKernel and of the kernel.
 inline absl::Status RunOperator(const KernelRegistry& kernels, std::string_view op,
                                 absl::Span<EValue* const> arguments,
                                 absl::Span<EValue* const> outputs, OutputAllocator& allocator,
                                 ThreadPool* threads = nullptr) {
-  const KernelContext planned(arguments, outputs, &allocator, {}, threads);
-  const Kernel* kernel = kernels.Find(op, planned);
-  if (kernel == nullptr) return absl::NotFoundError(std::string(op));
-  const uint64_t bytes = kernel->ScratchBytes(planned);
-  if (bytes > (uint64_t{1} << 24)) return absl::ResourceExhaustedError("scratch");
-  absl::StatusOr<AlignedBuffer> scratch = AlignedBuffer::Create(bytes);
-  if (!scratch.ok()) return scratch.status();
-  KernelContext context(arguments, outputs, &allocator, scratch->span(), threads);
-  return kernel->Run(context);
+  absl::StatusOr<PlannedKernel> planned =
+      PlanKernel(kernels, op, arguments, outputs, allocator, threads);
+  return planned.ok() ? planned->Run(arguments, outputs, allocator, threads) : planned.status();
 }
 inline absl::Status RunOperator(const KernelRegistry& kernels, std::string_view op,
                                 std::vector<EValue> arguments, absl::Span<EValue* const> outputs,

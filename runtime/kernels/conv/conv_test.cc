@@ -1,11 +1,11 @@
 // All kinds of convolutions against the reference kernel.
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gtest/gtest.h"
-#include "runtime/core/arena.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/testing.h"
 #include "runtime/core/thread_pool.h"
@@ -131,8 +131,7 @@ absl::StatusOr<std::vector<float>> RunWithMemoryOf(const Form& form, bool transp
   FixedOutputs allocator;
   KernelRegistry kernels;
   ABSL_RETURN_IF_ERROR(kernels.Add(ConvHighwayKernels()));
-  const Kernel* kernel = nullptr;
-  AlignedBuffer memory;
+  std::optional<PlannedKernel> kernel;
   std::vector<float> result;
   for (const int64_t size : {planned, side}) {
     const int64_t out_size = transposed ? size + form.kernel - 1 : size - form.kernel + 1;
@@ -156,15 +155,12 @@ absl::StatusOr<std::vector<float>> RunWithMemoryOf(const Form& form, bool transp
     for (EValue& argument : arguments) slots.push_back(&argument);
     EValue output(out.view());
     EValue* const outputs[] = {&output};
-    if (kernel == nullptr) {
-      const KernelContext context(slots, outputs, &allocator, {}, &pool);
-      kernel = kernels.Find("aten.convolution.default", context);
-      if (kernel == nullptr) return absl::NotFoundError("no kernel");
-      ABSL_ASSIGN_OR_RETURN(memory, AlignedBuffer::Create(kernel->ScratchBytes(context)));
+    if (!kernel.has_value()) {
+      ABSL_ASSIGN_OR_RETURN(kernel, PlanKernel(kernels, "aten.convolution.default", slots, outputs,
+                                               allocator, &pool));
       continue;
     }
-    KernelContext context(slots, outputs, &allocator, memory.span(), &pool);
-    ABSL_RETURN_IF_ERROR(kernel->Run(context));
+    ABSL_RETURN_IF_ERROR(kernel->Run(slots, outputs, allocator, &pool));
     result.assign(out.view().as<const float>(), out.view().as<const float>() + out.view().numel());
   }
   return result;

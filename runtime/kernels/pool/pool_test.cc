@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <random>
 #include <string>
 #include <string_view>
@@ -13,7 +14,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gtest/gtest.h"
-#include "runtime/core/arena.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/testing.h"
 #include "runtime/kernel_interface/kernel_registry.h"
@@ -339,8 +339,7 @@ absl::StatusOr<std::vector<float>> PoolWithMemoryOf(std::string_view op, int64_t
   FixedOutputs allocator;
   KernelRegistry kernels;
   ABSL_RETURN_IF_ERROR(kernels.Add(PoolHighwayKernels()));
-  const Kernel* kernel = nullptr;
-  AlignedBuffer memory;
+  std::optional<PlannedKernel> kernel;
   std::vector<float> result;
   for (const int64_t size : {planned, side}) {
     std::vector<float> elements(static_cast<size_t>(3 * size * size));
@@ -362,15 +361,11 @@ absl::StatusOr<std::vector<float>> PoolWithMemoryOf(std::string_view op, int64_t
     EValue output(out.view()), places(index.view());
     std::vector<EValue*> outputs = {&output};
     if (is_max) outputs.push_back(&places);
-    if (kernel == nullptr) {
-      const KernelContext context(slots, outputs, &allocator, {});
-      kernel = kernels.Find(op, context);
-      if (kernel == nullptr) return absl::NotFoundError("no kernel");
-      ABSL_ASSIGN_OR_RETURN(memory, AlignedBuffer::Create(kernel->ScratchBytes(context)));
+    if (!kernel.has_value()) {
+      ABSL_ASSIGN_OR_RETURN(kernel, PlanKernel(kernels, op, slots, outputs, allocator));
       continue;
     }
-    KernelContext context(slots, outputs, &allocator, memory.span());
-    ABSL_RETURN_IF_ERROR(kernel->Run(context));
+    ABSL_RETURN_IF_ERROR(kernel->Run(slots, outputs, allocator));
     result.assign(out.view().as<const float>(), out.view().as<const float>() + out.view().numel());
   }
   return result;
