@@ -18,9 +18,12 @@
 
 namespace belay {
 
-// Scratch floats for a copy; 0 for row-major float32.
-inline uint64_t CopyOf(const TensorView& t) {
-  return IsRowMajorF32(t) ? 0 : static_cast<uint64_t>(t.numel());
+// Scratch bytes for copies of images that are not row-major float32, and of their result.
+inline uint64_t BytesOfCopies(const TensorView& input, const TensorView& out) {
+  const auto floats = [](const TensorView& t) {
+    return IsRowMajorF32(t) ? 0 : static_cast<uint64_t>(t.numel());
+  };
+  return (floats(input) + floats(out)) * sizeof(float);
 }
 
 // The input as row-major floats and a buffer for the result, each in place or in scratch memory.
@@ -30,7 +33,7 @@ class FloatImages {
   static absl::StatusOr<FloatImages> Create(const KernelContext& context, const TensorView& input,
                                             const TensorView& out, CheckedInt before = 0) {
     FloatImages images(out);
-    images.bytes_ = (CopyOf(input) + CopyOf(out)) * sizeof(float);
+    images.bytes_ = BytesOfCopies(input, out);
     const CheckedInt total = before + static_cast<int64_t>(images.bytes_);
     ABSL_ASSIGN_OR_RETURN(std::byte* const bytes, ScratchArray<std::byte>(context, total));
     float* room = reinterpret_cast<float*>(bytes + before.value());
@@ -70,8 +73,8 @@ class DenseFloats {
                                             const TensorView& out, CheckedInt before = 0) {
     DenseFloats floats(input, out);
     if (input.dtype == DType::kFloat32) return floats;
-    const auto total = static_cast<int64_t>((CopyOf(input) + CopyOf(out)) * sizeof(float));
-    ABSL_ASSIGN_OR_RETURN(std::byte* const bytes, ScratchArray<std::byte>(context, before + total));
+    const CheckedInt total = before + static_cast<int64_t>(BytesOfCopies(input, out));
+    ABSL_ASSIGN_OR_RETURN(std::byte* const bytes, ScratchArray<std::byte>(context, total));
     float* const room = reinterpret_cast<float*>(bytes + before.value());
     floats.in_ = room;
     floats.result_ = room + input.numel();

@@ -22,7 +22,7 @@ template <class Call>
 uint64_t ImagesScratch(const KernelContext& context, const Call& call) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
   if (!out.ok()) return 0;
-  return (CopyOf(*call.self) + CopyOf(**out)) * sizeof(float);
+  return BytesOfCopies(*call.self, **out);
 }
 
 // The kernels compute positions in 32 bits: every position of a window must fit.
