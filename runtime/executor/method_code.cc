@@ -368,9 +368,10 @@ void MethodCode::FixMovedCalls() {
 absl::Status MethodCode::MakeDelegate(const DelegateCallPlan& call, const OptionLookup* options,
                                       MemoryBudget& memory, Record& record) {
   const DelegatePlan& delegate = plan_->delegates[call.delegate];
+  CallTables& tables = tables_[call.delegate];
+  record.tables = &tables;
   if (handles_[call.delegate] != nullptr) {
     record.handle = handles_[call.delegate].get();
-    record.tables = &tables_[call.delegate];
     return absl::OkStatus();
   }
   const ScopedEvent init(events_, EventKind::kInit, call.delegate);
@@ -406,8 +407,7 @@ absl::Status MethodCode::MakeDelegate(const DelegateCallPlan& call, const Option
                      Quoted(delegate.backend_id), ": ", handle.status().message()));
   }
   record.handle = handle->get();
-  record.tables = &tables_[call.delegate];
-  record.handle->AddTables(tables_[call.delegate]);
+  record.handle->AddTables(tables);
   handles_[call.delegate] = *std::move(handle);
   return absl::OkStatus();
 }

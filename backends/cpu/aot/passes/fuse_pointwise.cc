@@ -402,11 +402,12 @@ class PointwiseFusion {
     const bool converts = std::any_of(group->inputs.begin(), group->inputs.end(),
                                       [&](ValueId input) { return Source(input) != input; });
     if (!computes || (group->nodes.size() < 2 && !converts)) return false;
-    Replace(root, *group);
+    Replace(root, *group, nodes);
     return true;
   }
 
-  void Replace(NodeId root, const Group& group) {
+  // `nodes` are those of the group.
+  void Replace(NodeId root, const Group& group, const absl::flat_hash_set<NodeId>& nodes) {
     absl::flat_hash_map<ValueId, int64_t> indices;
     Argument::List inputs, scalars, operands;
     for (ValueId input : group.inputs) {
@@ -445,7 +446,6 @@ class PointwiseFusion {
     editor_.SetTarget(root, CpuOp("pointwise"));
     editor_.SetArguments(root, {Argument(std::move(inputs)), Argument(std::move(names)),
                                 Argument(std::move(operands)), Argument(std::move(scalars))});
-    const absl::flat_hash_set<NodeId> nodes(group.nodes.begin(), group.nodes.end());
     for (NodeId id : group.nodes) {
       // Other users of dequantized bytes keep the node.
       if (id != root && !IsUsedOnlyBy(id, nodes)) continue;
