@@ -123,6 +123,19 @@ def cpu_name():
     return f"{facts['model name']} (family {facts.get('cpu family', '–')}, model {facts.get('model', '–')})"
 
 
+def machine(real_time):
+    """The machine, before a run with this real-time priority (0: none)."""
+    return {
+        "cpu": cpu_name(),
+        "cpus": os.cpu_count(),
+        "system": f"{platform.system()} {platform.release()}",
+        "date": datetime.date.today().isoformat(),
+        "load": [f"{os.getloadavg()[0]:.1f}", "–"],
+        "priority": f"real time (`chrt -f {real_time}`)" if real_time else "as usual",
+        "limits": None,
+    }
+
+
 def commit():
     """Version of this file's checkout; not of --belay, which does not record its version."""
     try:
@@ -390,18 +403,9 @@ class Bench:
 
     def measure(self, models, save):
         options = self.options
-        real_time = f"real time (`chrt -f {options.real_time}`)" if options.real_time else "as usual"
         result = {
             "runners": self.ours + self.peers,
-            "machine": {
-                "cpu": cpu_name(),
-                "cpus": os.cpu_count(),
-                "system": f"{platform.system()} {platform.release()}",
-                "date": datetime.date.today().isoformat(),
-                "load": [f"{os.getloadavg()[0]:.1f}", "–"],
-                "priority": real_time,
-                "limits": self.limits(),
-            },
+            "machine": {**machine(options.real_time), "limits": self.limits()},
             "versions": self.versions(),
             "protocol": {
                 "rounds": options.rounds,

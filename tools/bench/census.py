@@ -14,6 +14,7 @@ dimensions lie in memory in another order: outermost first.
 import argparse
 import collections
 import json
+import math
 import pathlib
 import re
 import sys
@@ -43,13 +44,7 @@ def tensors_of(arguments):
 
 
 def elements(row):
-    total = 0
-    for tensor in tensors_of(json.loads(row["arguments"])):
-        count = 1
-        for size in tensor["shape"]:
-            count *= size
-        total += count
-    return total
+    return sum(math.prod(tensor["shape"]) for tensor in tensors_of(json.loads(row["arguments"])))
 
 
 def selected(rows, per_kind):
@@ -97,10 +92,6 @@ def case(torch, row):
     low = name in ("sqrt", "rsqrt", "log", "log2", "log1p", "pow", "div", "batch_norm", "reciprocal")
 
     class Call(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.inputs = []
-
         def forward(self, *inputs):
             inputs = iter(inputs)
 
@@ -119,7 +110,7 @@ def case(torch, row):
             args = [value(x) for x in arguments["args"]]
             return target(*args, **{key: value(x) for key, x in arguments["kwargs"].items()})
 
-    module = Call()
+    module, inputs = Call(), []
     for i, spec in enumerate(tensors_of(arguments)):
         if "weight" in spec:
             spec["parameter"] = f"weight{i}"
@@ -129,8 +120,7 @@ def case(torch, row):
         stored = {**spec, "shape": [spec["shape"][d] for d in order] if order else spec["shape"]}
         if order:
             spec["inverse"] = [order.index(d) for d in range(len(order))]
-        module.inputs.append(_tensor(torch, stored, low))
-    inputs, module.inputs = tuple(module.inputs), []
+        inputs.append(_tensor(torch, stored, low))
     return module.eval(), inputs
 
 

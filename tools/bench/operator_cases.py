@@ -6,6 +6,8 @@ def cases(torch):
 
     A shape is a tuple, or a function that makes the tensor.
     """
+    from wild_networks import Recurrent
+
     nn = torch.nn
     f = nn.functional
     rand = torch.randn
@@ -21,14 +23,6 @@ def cases(torch):
 
         def forward(self, x):
             return self.after(self.function(self.before(x)))
-
-    class Recurrent(nn.Module):
-        def __init__(self, layer):
-            super().__init__()
-            self.layer = layer
-
-        def forward(self, x):
-            return self.layer(x)[0]
 
     def index(count, limit):
         return lambda: torch.randint(0, limit, (count,))

@@ -11,19 +11,16 @@ timed in turns, in --rounds rounds; ratios are medians over rounds. Prints the c
 """
 
 import argparse
-import datetime
 import importlib.metadata
+import itertools
 import json
 import logging
-import math
 import os
 import pathlib
-import platform
 import re
 import statistics
 import subprocess
 import sys
-
 import warnings
 
 import bench
@@ -31,32 +28,22 @@ import census
 import figures
 import measures
 import operator_cases
-import pages
 import peers
 
-OPENERS = {"ort": (peers.open_ort, ".onnx"), "openvino": (peers.open_openvino, ".onnx")}
+OPENERS = {"ort": peers.open_ort, "openvino": peers.open_openvino}  # of ONNX files
 
 
 class Unmeasured(Exception):
     """A case that fails, or whose result is wrong; str() is the reason."""
 
 
-def module_of(torch, function):
-    if isinstance(function, torch.nn.Module):
-        return function.eval()
-
-    class Call(torch.nn.Module):
-        def forward(self, *inputs):
-            return function(*inputs)
-
-    return Call().eval()
-
-
 def built_in_cases(torch):
     """{name: function that returns a module and its inputs}"""
+    import wild_networks
 
     def maker(function, shapes):
-        return lambda: (module_of(torch, function), [s() if callable(s) else torch.randn(*s) for s in shapes])
+        module = function if isinstance(function, torch.nn.Module) else wild_networks.Apply(function)
+        return lambda: (module.eval(), [s() if callable(s) else torch.randn(*s) for s in shapes])
 
     return {name: maker(*case) for name, case in operator_cases.cases(torch).items()}
 
@@ -103,8 +90,9 @@ class Case:
                 torch.export.save(torch.export.export(self.timed, tuple(inputs)), self.archive)
             for i, value in enumerate(inputs):
                 numpy.save(f"{self.base}.{i}.npy", value.numpy())
-        self.files = [f"{self.base}.{i}.npy" for i in range(1000) if os.path.exists(f"{self.base}.{i}.npy")]
-        self.inputs = [torch.from_numpy(numpy.load(path)) for path in self.files]
+        files = list(itertools.takewhile(os.path.exists, (f"{self.base}.{i}.npy" for i in itertools.count())))
+        self.input_options = [part for path in files for part in ("--input", path)]
+        self.inputs = [torch.from_numpy(numpy.load(path)) for path in files]
         self.exported = torch.export.load(self.archive)
         self.module = self.exported.module()
 
@@ -119,10 +107,10 @@ class Case:
         self.run("lower", self.archive, "-o", self.program, "--report", self.base + ".json", *self.options.lower)
         with self.torch.no_grad():
             result = first_tensor(self.module(*self.inputs))
-        inputs = [part for path in self.files for part in ("--input", path)]
-        self.run("run", self.program, *inputs, "--output-dir", self.base + ".out")
+        self.expected = result.numpy()
+        self.run("run", self.program, *self.input_options, "--output-dir", self.base + ".out")
         found = self.numpy.load(min(pathlib.Path(self.base + ".out").glob("*.npy")))
-        self.error = check(self.numpy, found, result.numpy())
+        self.error = check(self.numpy, found, self.expected)
         self.bytes = sum(x.numel() * x.element_size() for x in [*self.inputs, *self.exported.state_dict.values(), result])
         onnx = pathlib.Path(self.base + ".onnx")
         if self.options.peers and not onnx.exists():
@@ -132,36 +120,29 @@ class Case:
                 onnx.touch()  # empty: no peer can open it
 
     def eager(self):
-        def call():
-            with self.torch.inference_mode():
-                self.timed(*self.inputs)
-
-        return call
+        with self.torch.inference_mode():
+            self.timed(*self.inputs)
 
     def callers(self):
-        """{runner: function of one call}, without Belay. A peer that fails, or whose result differs, is left out."""
-        found = {"eager": self.eager()}
+        """{runner: function of one call}, without Belay. A peer that fails, or whose result differs, is left out. After prepare()."""
+        found = {"eager": self.eager}
         arrays = [x.numpy() for x in self.inputs]
-        with self.torch.no_grad():
-            expected = first_tensor(self.module(*self.inputs)).numpy()
         for peer in self.options.peers:
-            opener, suffix = OPENERS[peer]
             try:
-                _, call, outputs = opener(pathlib.Path(self.base + suffix), arrays, 1)
+                _, call, outputs = OPENERS[peer](pathlib.Path(self.base + ".onnx"), arrays, 1)
                 call()
-                check(self.numpy, self.numpy.asarray(outputs()[0]), expected)
+                check(self.numpy, self.numpy.asarray(outputs()[0]), self.expected)
                 found[peer] = call
             except Exception:  # of the peer, or Unmeasured
                 continue
         return found
 
     def measure(self):
-        """{name, error, flops, bytes, rounds: {runner: milliseconds}}"""
-        inputs = [part for path in self.files for part in ("--input", path)]
+        """{name, error, flops, bytes, rounds: {runner: milliseconds}}. After prepare()."""
         callers = self.callers()
         rounds = {runner: [] for runner in ["belay", *callers]}
         for _ in range(self.options.rounds):
-            result = json.loads(self.run("bench", self.program, "--seconds", self.options.seconds, "--json", *inputs))
+            result = json.loads(self.run("bench", self.program, "--seconds", self.options.seconds, "--json", *self.input_options))
             rounds["belay"].append(result["latency_ms_median"])
             for runner, call in callers.items():
                 _, times = peers.time_calls(call, self.options.seconds / 5, self.options.seconds)
@@ -190,21 +171,14 @@ def print_rows(rows, problems):
     for name, reason in problems.items():
         print(f"{name:44s} {reason}")
     if rows:
-        mean = math.exp(statistics.fmean(math.log(row["ratio"]) for row in rows))
+        mean = statistics.geometric_mean(row["ratio"] for row in rows)
         slower = [row for row in rows if row["ratio"] > 1]
         beyond = sum(row["ms"]["belay"] - row["ms"][row["best"]] > 0.003 for row in slower)
         print(f"{len(rows)} cases, {len(slower)} slower than the best, {beyond} of them by more than 3 µs, geometric mean {mean:.2f}")
 
 
-def result_of(rows, options, versions):
-    """A result as of bench.py, for figures.add. The limits may be of an earlier run."""
-    load = f"{os.getloadavg()[0]:.1f}"
-    priority = os.sched_getparam(0).sched_priority
-    machine = {
-        "cpu": bench.cpu_name(), "cpus": os.cpu_count(), "system": f"{platform.system()} {platform.release()}",
-        "date": datetime.date.today().isoformat(), "load": [load, load],
-        "priority": f"real time (`chrt -f {priority}`)" if priority else "as usual", "limits": None,
-    }
+def result_of(rows, options, machine, versions):
+    """A result as of bench.py, for figures.add, without limits, which may be of an earlier run."""
     protocol = {"rounds": options.rounds, "warm_up": options.seconds / 5, "seconds": options.seconds, "threads": [1], "build": options.build}
     return {"machine": machine, "versions": versions, "protocol": protocol, "lowering": [], "cases": [], "operators": rows}
 
@@ -249,6 +223,7 @@ def main(arguments):
     torch.set_num_threads(1)
     options.data.mkdir(parents=True, exist_ok=True)
     limits = read_limits(options.limits)
+    machine = bench.machine(os.sched_getparam(0).sched_priority)
     cases = census_cases(torch, options.census) if options.census else built_in_cases(torch)
     rows, problems = [], {}
     for name, make in cases.items():
@@ -270,7 +245,8 @@ def main(arguments):
     if options.output:
         installed = {peer: importlib.metadata.version(peers.PACKAGES[peer]) for peer in options.peers}
         versions = {"belay": bench.commit(), **{peer: f"{peers.PACKAGES[peer]} {version}" for peer, version in installed.items()}}
-        bench.add_run(options.output, result_of(rows, options, versions), options)
+        machine["load"][1] = f"{os.getloadavg()[0]:.1f}"
+        bench.add_run(options.output, result_of(rows, options, machine, versions), options)
     return 0
 
 

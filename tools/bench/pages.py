@@ -381,7 +381,7 @@ def index(data, existing):
 def operators(data):
     out = [
         "Each case is a program of its own, on one thread: an operator with the arguments of a call in one of the models of\n"
-        "`tools/bench/wild_models.py`, and at most three calls of each kind. A ratio is Belay's time divided by that of the fastest other\n"
+        "`tools/bench/wild_models.py`, for a few calls of each kind. A ratio is Belay's time divided by that of the fastest other\n"
         "runtime. The roof is the larger of the time of the arithmetic at the peak, and of reading and writing all operands once from\n"
         "the nearest cache that holds them. Calls of a few microseconds are mostly the cost of a call.\n"
     ]
